@@ -28,7 +28,7 @@ records! {
         pub cnps_without_ce: u64,
         /// CNPs within 5 µs of a NAK of the same flow.
         pub cnps_near_nak: u64,
-        /// The widest scope in which CNPs keep a distance.
+        /// The widest scope in which CNPs keep a distance, unless a narrower one keeps a far longer one.
         pub pacing: Option<Pacing>,
         /// That distance in nanoseconds.
         pub pacing_interval_ns: Option<u64>,
@@ -37,7 +37,7 @@ records! {
         /// CNPs that receivers with such a limit send for the marks at the tap, and for NAKs, where they come with CNPs; with the
         /// shortest distance between two CNPs of a queue pair, where no limit shows.
         pub expected_cnps: Option<u64>,
-        /// CNPs near a NAK of the same addresses, without a mark in the millisecond before.
+        /// CNPs near a NAK of the same addresses, without a mark at the usual distance before; where no distance is usual, without one so near.
         pub cnps_for_losses: Option<u64>,
         /// CNPs with neither a mark in the millisecond before nor a NAK near: the flow was marked after the tap.
         pub cnps_unmarked: Option<u64>,
@@ -83,13 +83,14 @@ records! {
         pub expected_cnps: Option<u64>,
         /// CNPs within a millisecond of a mark.
         pub cnps_for_marks: Option<u64>,
-        /// CNPs near a NAK of the same addresses, without a mark in the millisecond before.
+        /// CNPs near a NAK of the same addresses, without a mark at the usual distance before; where no distance is usual, without one so near.
         pub cnps_for_losses: Option<u64>,
         /// CNPs with neither: it was marked after the tap.
         pub cnps_unmarked: Option<u64>,
         /// Times between its CNPs in nanoseconds.
         pub cnp_interval_ns: Option<Summary>,
-        /// Times from a mark, which the receiver's limit let through, to its CNP, in nanoseconds: at the tap.
+        /// Times from a mark to the CNP for it, in nanoseconds: at the tap. Of several marks before a CNP, it is for the one at the distance that
+        /// comes with most CNPs; where none does, for the last one.
         pub ce_to_cnp_ns: Option<Summary>,
         /// Bits per second on the wire until the first CNP.
         pub rate_before_bps: Option<u64>,
@@ -99,7 +100,8 @@ records! {
         pub reactions: u64,
         /// The median over these CNPs: rate in the 48 µs after a CNP over the rate in the 48 µs before it; 64 µs where flows are slow.
         pub reaction_ratio: Option<f64>,
-        /// Whether the sender keeps its rate although it gets CNPs: it ignores them, or something else keeps it slower than they do.
+        /// Whether the sender keeps its rate although it gets CNPs: it ignores them, or something else keeps it slower than they do. Behind the
+        /// bottleneck, the rate at the tap does not show it.
         pub keeps_rate: Option<bool>,
         /// Whether its CNPs have the DSCP and the priority of its data.
         pub cnps_with_data: bool,

@@ -73,6 +73,9 @@ records! {
         pub time_lost_ns: Option<u64>,
         /// What the flows concerned have in common, and others do not; `None` where nothing stands out.
         pub cause: Option<Cause>,
+        /// The finding that this one is an effect of, as an index into the list of findings: look there first. `None` where nothing before
+        /// it is known. Effects stand behind their cause in the list.
+        pub effect_of: Option<usize>,
     }
 
     /// A flow that a finding concerns.

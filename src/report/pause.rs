@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    PauseEnd, Reason, Why,
+    PauseEnd, Reason, Why, clean,
     units::{count, duration, percent, priority, several},
 };
 
@@ -14,6 +14,11 @@ records! {
         pub link: String,
         /// The sender's Ethernet address.
         pub sender: String,
+        /// The device that it is of, as `--links` or LLDP names it.
+        pub device: Option<String>,
+        /// The device at which these pauses, or most time of what they are part of, began: see
+        /// [`PauseTree::culprits`](super::PauseTree::culprits). It is `device` where nothing paused that.
+        pub root_device: Option<String>,
         /// The priority, 0 to 7; `None` for 802.3x, which stops all priorities.
         pub priority: Option<u8>,
         /// Pause frames about this priority.
@@ -22,10 +27,10 @@ records! {
         pub xoff: u64,
         /// Frames that end a pause.
         pub xon: u64,
-        /// Frames that end a pause while there was none.
-        pub stray_xon: u64,
-        /// Frames that prolong a pause.
-        pub refreshes: u64,
+        /// Frames that end a pause while there was none. Without the link's speed nobody knows whether there was one.
+        pub stray_xon: Option<u64>,
+        /// Frames that prolong a pause. Without the link's speed nobody knows whether it held.
+        pub refreshes: Option<u64>,
         /// How many pauses there were.
         pub intervals: Option<u64>,
         /// How many of them began within a millisecond after a mark (CE) or a CNP, of any flow in the capture: the network was congested
@@ -45,7 +50,8 @@ records! {
         pub quanta: u64,
         /// The first frame about this priority, from 1.
         pub first_frame: u64,
-        /// What it did to flows of this priority on this link; `None` without the link's speed.
+        /// What it did to flows of this priority on this link; `None` without the link's speed, and where the capture has no packets that it
+        /// could have stopped.
         pub effect: Option<PauseEffect>,
         /// Frames of this priority that the paused end sent although it was paused; `None` where the link's speed is not known, or which
         /// end sent a frame: that needs `--links` with a host's address at one end.
@@ -57,10 +63,11 @@ records! {
         pub why: Why,
     }
 
-    /// What pauses did to flows: those whose requests were silent during most of them.
+    /// What pauses did to flows on this link: those that fell silent with them, and sent again when they were over, in most of their
+    /// time. A pause that holds when the capture ends is one too.
     #[derive(Copy, Eq)]
     pub struct PauseEffect {
-        /// Flows that were silent in them. Their sender stopped, or their acknowledgements did.
+        /// Flows that were stopped by them: whose requests, or READ data, were silent; and flows with timeouts because of them.
         pub flows: u64,
         /// Nanoseconds of the pauses in which these flows were silent: the one that was so longest.
         pub effective_ns: u64,
@@ -68,7 +75,8 @@ records! {
         pub messages_stopped: u64,
         /// Messages that had begun before a pause and were not acknowledged before its end, each time.
         pub messages_spanning: u64,
-        /// Retransmission timeouts, where the sender waited for the most part in a pause.
+        /// Retransmission timeouts, where the sender waited for the most part in a pause, on any link of its path that was captured, or
+        /// retransmitted into one.
         pub timeouts: u64,
         /// Retransmitted packets after these.
         pub retransmits: u64,
@@ -141,12 +149,18 @@ impl Pause {
         text
     }
 
+    /// The sender's name, and its address.
+    pub fn sender_name(&self) -> String {
+        let sender = &self.sender;
+        self.device.as_ref().map_or_else(|| sender.clone(), |device| format!("{} ({sender})", clean(device)))
+    }
+
     fn words(&self) -> String {
         let what = priority(self.priority);
         let mut text = format!(
             "{} {} {what}: {} XOFF, {} XON",
             self.link,
-            self.sender,
+            self.sender_name(),
             count(self.xoff),
             count(self.xon)
         );

@@ -104,8 +104,7 @@ records! {
         pub direct: Vec<String>,
         /// Indirect victims: devices that were paused because others were.
         pub indirect: Vec<String>,
-        /// Flows that these pauses stopped, those that were stopped longest first; the first 64. A flow is seen where it comes first: at
-        /// the tap next to its sender.
+        /// Flows that these pauses stopped, on any link that they pass, those that were stopped longest first; the first 64.
         pub flows: Vec<PauseVictim>,
         /// How many.
         pub flow_count: u64,
@@ -136,7 +135,10 @@ records! {
         pub dest_qp: u32,
         /// Whether the culprit's own pauses stopped it: it is a direct victim. Otherwise, pauses that these caused.
         pub is_direct: bool,
-        /// For how long, in nanoseconds.
+        /// Whether it goes to the culprit itself, and so is a part of what the culprit cannot take; otherwise it only shares the way, and is a
+        /// victim. `None` where the culprit is no host with known addresses.
+        pub goes_to_culprit: Option<bool>,
+        /// For how long, in nanoseconds: on the link on which it was stopped longest.
         pub stopped_ns: u64,
     }
 
@@ -178,7 +180,10 @@ records! {
         pub duty_ratio: f64,
         /// The frame that began it, from 1.
         pub frame: u64,
-        /// Likely where traffic was ECN-capable, and so would have been marked.
+        /// Whether the capture has packets to the host: if not, it cannot show whether the network was congested. `None` where the host's
+        /// addresses are not known.
+        pub is_sent_to: Option<bool>,
+        /// Likely where traffic was ECN-capable, and so would have been marked, and the capture has packets to the host.
         pub confidence: Confidence,
     }
 

@@ -234,12 +234,13 @@ terms! {
 
     /// What is wrong with a pause frame.
     PauseFault {
-        WrongAddress = "wrong_address" "with a wrong address": "It is not sent to 01:80:C2:00:00:01: a receiver ignores it, or a switch forwards it.",
+        WrongAddress = "wrong_address" "with a wrong address": "It is not sent to 01:80:C2:00:00:01: a receiver ignores it, or a switch forwards it. It counts as no pause, but for 802.3x to the receiver's own address.",
         Short = "short" "too short": "It is shorter than 64 bytes with its checksum, or ends before its last timer.",
         SevenTimers = "seven_timers" "with seven timers": "It has seven timers instead of eight, and text in place of the last one.",
         ClassVector = "class_vector" "with a wrong class vector": "The reserved upper byte of its class vector is not zero.",
         SilentTimer = "silent_timer" "with a timer of no enabled class": "A timer is set whose class is not enabled: the timer or the vector is wrong.",
         Tagged = "tagged" "with a VLAN tag": "It has a VLAN tag: MAC control frames have none.",
+        UnknownOpcode = "unknown_opcode" "with an unknown opcode": "It is a MAC control frame with an opcode that no standard has: PAUSE has 0x0001, PFC 0x0101.",
     }
 
     /// How it is known what a link joins.
@@ -287,6 +288,7 @@ terms! {
         NotEct = "not_ect" "no data packet is ECN-capable": "No data packet is ECN-capable.",
         NoTopology = "no_topology" "nothing says what the links join: give --links, or capture LLDP": "Nothing says what the links join: neither --links nor LLDP in the capture.",
         UnknownDirection = "unknown_direction" "nothing says which end of the link sent a frame": "Nothing says which end of the link sent a frame: no host with a known address is at one.",
+        BehindBottleneck = "behind_bottleneck" "the tap is behind the bottleneck": "The tap is behind the bottleneck: the queue there sets the rate at the tap, not the sender.",
         OneLink = "one_link" "the capture has one link only": "The capture has one link only.",
         LinksInSeries = "links_in_series" "several of the links recorded the same packets": "Several of the links recorded the same packets: they follow each other on a path.",
         MemoryLimit = "memory_limit" "detail was given up to save memory": "Detail was given up to stay within the memory limit.",

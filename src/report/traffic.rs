@@ -98,6 +98,10 @@ records! {
         pub without_pfc: Vec<usize>,
         /// How many.
         pub without_pfc_count: u64,
+        /// Flows whose data is not ECN-capable, in a class where that of other flows is.
+        pub not_ect: Vec<usize>,
+        /// How many.
+        pub not_ect_count: u64,
         /// Flows with CNPs in another priority than that of the map.
         pub cnps_elsewhere: Vec<usize>,
         /// How many.

@@ -42,7 +42,14 @@ fn check(name: &str, ended: &Ended, found: &mut Found) {
         assert!((1..finding.flows.len()).all(|n| order(n - 1) >= order(n)), "{name}: {finding:?}");
         found.entry(finding.id.to_string()).or_default().push(name.to_owned());
     }
-    assert!(report.head.findings.is_sorted_by_key(|finding| finding.severity), "{name}");
+    // Each cause has its effects behind it, and is as serious as the most serious of these.
+    let all = &report.head.findings;
+    let root = |at: usize| all[at].effect_of.unwrap_or(at);
+    assert!((0..all.len()).all(|at| root(at) <= at && all[root(at)].effect_of.is_none()), "{name}");
+    assert!((0..all.len()).is_sorted_by_key(root), "{name}");
+    let groups: Vec<_> = (0..all.len()).filter(|&at| root(at) == at).collect();
+    let worst = |&of: &usize| (0..all.len()).filter(|&at| root(at) == of).map(|at| all[at].severity).min();
+    assert!(groups.is_sorted_by_key(worst), "{name}");
 }
 
 fn pcaps(found: &mut Found) {

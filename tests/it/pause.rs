@@ -60,14 +60,17 @@ fn xoff_then_xon() {
     let report = story(Some(G100), &[(1_000, 65_535), (11_000, 0)], 1_000_000);
     assert_eq!((report.link.as_str(), report.sender.as_str()), ("eth3", "02:00:00:00:00:01"));
     assert_eq!((report.priority, report.first_frame), (Some(3), 1));
-    assert_eq!((report.frames, report.xoff, report.xon, report.stray_xon, report.refreshes), (2, 1, 1, 0, 0));
+    assert_eq!(
+        (report.frames, report.xoff, report.xon, report.stray_xon, report.refreshes),
+        (2, 1, 1, Some(0), Some(0))
+    );
     assert_eq!(
         (report.intervals, report.paused_ns, report.longest_ns),
         (Some(1), Some(10_000), Some(10_000))
     );
     assert_eq!((report.quanta, report.storms.unwrap().len()), (65_535, 0));
-    // Nothing could have been marked, and nothing says what the link joins.
-    assert_eq!(report.why.keys().collect::<Vec<_>>(), ["after_marks", "violations"]);
+    // Nothing could have been marked, or stopped, and nothing says what the link joins.
+    assert_eq!(report.why.keys().collect::<Vec<_>>(), ["after_marks", "effect", "violations"]);
 }
 
 #[test]
@@ -75,14 +78,14 @@ fn a_timer_runs_out() {
     // 100 quanta are 512 ns at 100 Gbit/s.
     let report = story(Some(G100), &[(0, 100), (10_000, 100), (20_000, 0)], 1_000_000);
     assert_eq!((report.intervals, report.paused_ns, report.longest_ns), (Some(2), Some(1_024), Some(512)));
-    assert_eq!((report.stray_xon, report.refreshes), (1, 0));
+    assert_eq!((report.stray_xon, report.refreshes), (Some(1), Some(0)));
 }
 
 #[test]
 fn a_refresh_overwrites_the_timer() {
     // Longer: to 400 + 512 ns. Shorter: to 300 + 5 ns.
     let longer = story(Some(G100), &[(0, 100), (400, 100)], 1_000_000);
-    assert_eq!((longer.intervals, longer.paused_ns, longer.refreshes), (Some(1), Some(912), 1));
+    assert_eq!((longer.intervals, longer.paused_ns, longer.refreshes), (Some(1), Some(912), Some(1)));
     let shorter = story(Some(G100), &[(0, 100), (300, 1)], 1_000_000);
     assert_eq!((shorter.intervals, shorter.paused_ns), (Some(1), Some(305)));
 }
@@ -99,7 +102,8 @@ fn without_a_speed_there_are_no_durations() {
     assert_eq!((report.intervals, report.paused_ns, report.longest_ns), (None, None, None));
     assert!(report.storms.is_none());
     assert_eq!(report.why["paused_ns"], Reason::UnknownSpeed);
-    assert_eq!((report.quanta, report.refreshes, report.stray_xon), (200, 1, 1));
+    assert_eq!((report.quanta, report.refreshes, report.stray_xon), (200, None, None));
+    assert_eq!(report.why["refreshes"], Reason::UnknownSpeed);
 }
 
 #[test]
@@ -300,7 +304,7 @@ fn pauses_of_scenarios_at_all_speeds() {
             }
             assert_eq!(
                 (pause.priority, pause.longest_ns, pause.refreshes),
-                (Some(3), Some(lasted as u64), pause.xoff - 1)
+                (Some(3), Some(lasted as u64), Some(pause.xoff - 1))
             );
             let first = report.head.capture.first_ns.unwrap();
             let duty = lasted as f64 / (last - first) as f64;

@@ -108,9 +108,13 @@ fn a_storm_of_a_host_goes_back_over_three_switches() {
         ("b", Some(true), Confidence::Likely)
     );
     assert_eq!(culprit.chain, ["b", "s3", "s2", "s1", "a"]);
-    // The flow comes first at the tap next to its sender: a pause of the last switch stops it.
+    // The flow goes to the culprit, whose own pauses stop it on the last link.
     let [victim] = &culprit.flows[..] else { panic!("{culprit:?}") };
-    assert_eq!((&*victim.src, &*victim.dst, victim.is_direct), ("10.0.0.1", "10.0.0.2", false));
+    assert_eq!((&*victim.src, &*victim.dst, victim.is_direct), ("10.0.0.1", "10.0.0.2", true));
+    assert_eq!(victim.goes_to_culprit, Some(true));
+    // It passes all four links, and is stopped on each.
+    let effects = report.head.pause.iter().flatten().map(|pause| pause.effect.unwrap());
+    assert!(effects.clone().all(|did| did.flows == 1), "{:?}", effects.collect::<Vec<_>>());
     assert!(culprit.flow_count == 1 && victim.stopped_ns.abs_diff(250_000_000) < 5_000_000, "{victim:?}");
     assert_eq!(report.head.slow_flows[0].flow, victim.flow);
     let delays: Vec<u64> = tree.edges.iter().map(|edge| edge.delay_least_ns).collect();
@@ -121,6 +125,11 @@ fn a_storm_of_a_host_goes_back_over_three_switches() {
     assert_eq!((&*storm.host, &*storm.link, storm.end_ns - storm.start_ns), ("b", "l4", 250_000_000));
     assert_eq!((storm.duty_ratio, storm.confidence), (1.0, Confidence::Likely));
     assert_eq!(findings(&report), ["pause.host_storm", "pause.culprit"]);
+    // One cause is one finding, by its name; all others are effects of it.
+    let (root, effects) = report.head.findings.split_first().unwrap();
+    assert!(root.id == "pause.host_storm" && root.text.starts_with("b kept"), "{root:?}");
+    assert!(effects.iter().all(|effect| effect.effect_of == Some(0)), "{effects:?}");
+    assert!(effects.iter().any(|effect| effect.id == "pause.storm" && effect.text.contains(": s1 (")));
     assert!(tree.unplaced.is_empty() && tree.taps_not_seen.is_empty() && tree.why.is_empty());
 }
 

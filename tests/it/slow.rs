@@ -93,7 +93,7 @@ fn pauses_stop_their_priority() {
         near(ns(flow, TimeCause::Paused), if flow.lasted_ns > 1_300_000 { 1_150_000 } else { 900_000 });
         let pause = &report.head.pause.as_deref().unwrap()[0];
         assert_eq!((pause.paused_ns, pause.xon, pause.intervals), (Some(1_150_000), 2, Some(2)));
-        assert!(pause.refreshes > 3 * speed / 100, "a frame lasts 335 us at 100 Gbit/s");
+        assert!(pause.refreshes > Some(3 * speed / 100), "a frame lasts 335 us at 100 Gbit/s");
         let did = pause.effect.unwrap();
         near(did.effective_ns, ns(flow, TimeCause::Paused));
         assert_eq!((did.flows, did.timeouts, did.retransmits), (1, 0, 0));
@@ -183,7 +183,119 @@ fn a_pause_longer_than_the_timer_causes_timeouts() {
     let did = report.head.pause.as_deref().unwrap()[0].effect.unwrap();
     assert!(timeouts > 1 && resent > timeouts, "{timeouts}, {resent}");
     assert_eq!((did.flows, did.timeouts), (1, timeouts));
+    // The timeouts are no loss to look for: they are told with the pause.
+    let at = |id: &str| report.head.findings.iter().position(|finding| finding.id == id);
+    let timeout = at("timeout").map(|at| &report.head.findings[at]);
+    assert!(timeout.is_none_or(|finding| finding.effect_of == at("pause.timeout")), "{timeout:?}");
+    assert!(at("pause.timeout").is_some());
     assert!(did.retransmits <= resent && did.retransmits >= timeouts, "{did:?}");
+}
+
+/// What a storm does shows while it lasts: the capture ends in it.
+#[test]
+fn a_pause_that_lasts_to_the_end() {
+    let text = |every: &str| {
+        format!(
+            "stop = \"1ms\"\n[[connection]]\ntimeout = 14\nmtu = 4096\n\
+             operations = [{{ op = \"write\", size = \"64KiB\", count = 400{every} }}]\n\
+             [[pause]]\nfrom = \"right\"\npriority = 3\nat = \"200us\"\nhold = \"100ms\"\nstops = [\"a\"]\n"
+        )
+    };
+    // In the middle of a message, and between two that come every 40 us.
+    for every in ["", ", every = \"40us\""] {
+        let report = report(&text(every), Some(100));
+        let pause = &report.head.pause.as_deref().unwrap()[0];
+        let did = pause.effect.unwrap();
+        assert_eq!((did.flows, did.timeouts, pause.intervals), (1, 0, Some(1)), "{pause:?}");
+        near(did.effective_ns, pause.paused_ns.unwrap());
+        let flow = &report.head.slow_flows[0];
+        assert_eq!(flow.verdict, Some(TimeCause::Paused), "{flow:?}");
+        near(ns(flow, TimeCause::Paused), pause.paused_ns.unwrap());
+    }
+    // One that had ended long before is not stopped by it.
+    let over = text("").replace("count = 400", "count = 2");
+    let report = report(&over, Some(100));
+    assert_eq!(report.head.pause.as_deref().unwrap()[0].effect.unwrap().flows, 0);
+    assert!(report.head.slow_flows.is_empty());
+}
+
+/// Where nearly all packets of many flows have a time before them that is longer than a pause, a pause is one still.
+#[test]
+fn pauses_beside_many_flows() {
+    let pauses: String = (1..8)
+        .map(|n| {
+            format!(
+                "[[pause]]\nfrom = \"right\"\npriority = 3\nat = \"{}us\"\nhold = \"30us\"\nstops = [\"a\"]\n",
+                300 * n
+            )
+        })
+        .collect();
+    let text = format!(
+        "[[host]]\nname = \"a\"\naddress = \"10.3.0.1\"\nside = \"left\"\n\
+         [[host]]\nname = \"b\"\naddress = \"10.3.0.2\"\nside = \"left\"\n\
+         [[host]]\nname = \"sink\"\naddress = \"10.3.0.9\"\n\
+         [[connection]]\nfrom = \"a\"\nto = \"sink\"\nrate = \"40G\"\nmtu = 4096\n\
+         operations = [{{ op = \"write\", size = \"1MiB\", count = 11 }}]\n\
+         [[connection]]\nfrom = \"b\"\nto = \"sink\"\ncopies = 120\nrate = \"300M\"\ndscp = 0\nmtu = 1024\n\
+         operations = [{{ op = \"write\", size = \"64KiB\", count = 2 }}]\n{pauses}"
+    );
+    let report = report(&text, Some(100));
+    let pause = &report.head.pause.as_deref().unwrap()[0];
+    let did = pause.effect.unwrap();
+    assert_eq!((did.flows, pause.intervals), (1, Some(7)), "{pause:?}");
+    // One of them comes between two messages.
+    assert_eq!(did.messages_stopped, 6, "{pause:?}");
+    assert!((180_000..=210_000).contains(&did.effective_ns), "{pause:?}");
+    let others = report.head.slow_flows.iter().filter(|flow| flow.src == "10.3.0.2");
+    assert!(others.clone().all(|flow| flow.lost_ns == 0), "{:?}", others.collect::<Vec<_>>());
+}
+
+/// A tap whose directions are two interfaces: the pauses come on one, what they stop goes on the other.
+#[test]
+fn directions_on_two_interfaces() {
+    let text = "[[connection]]\ntimeout = 14\nmtu = 4096\nwindow = 2000\n\
+        operations = [{ op = \"write\", size = \"1MiB\", count = 4 }]\n\
+        [[pause]]\nfrom = \"right\"\npriority = 3\nat = \"100us\"\nhold = \"150us\"STOPS\n";
+    let links = "[[link]]\ntap = [\"if0\", \"if1\"]\na = { device = \"a\" }\nb = { device = \"b\" }\n\
+        [device.a]\nkind = \"host\"\naddress = \"10.0.0.1\"\n[device.b]\nkind = \"host\"\naddress = \"10.0.0.2\"\n";
+    let of = |stops: &str, keep: [bool; 2]| {
+        let run = run(&Scenario::parse(&text.replace("STOPS", stops)).unwrap()).unwrap();
+        let mut pauser = None;
+        let mut frames = run.frames(0);
+        while let Some(frame) = frames.next() {
+            if frame.bytes[12..14] == [0x88, 0x08] {
+                pauser = Some(format!("{}", rdmawire::wire::Mac(frame.bytes[6..12].try_into().unwrap())));
+            }
+        }
+        let links = links
+            .replace("{ device = \"b\" }", &format!("{{ device = \"b\", mac = \"{}\" }}", pauser.unwrap()));
+        let links = Some(rdmawire::analyze::Links::parse(&links).unwrap());
+        let mut analysis =
+            Analysis::new(Options { speed_bps: Some(100_000_000_000), links, ..Options::default() });
+        analysis.interface(0, "if0".into(), None);
+        analysis.interface(1, "if1".into(), None);
+        let mut frames = run.frames(0);
+        while let Some(frame) = frames.next() {
+            let is_back = frame.bytes[12..14] == [0x88, 0x08] || frame.bytes[26..30] == [10, 0, 0, 2];
+            if keep[usize::from(is_back)] {
+                let (time, link, wire_len) = (Time(frame.time_ns), frame.link, frame.wire_len);
+                let interface = u16::from(is_back);
+                analysis.push(&Record { time, link, interface, wire_len, frame: frame.bytes });
+            }
+        }
+        analysis.finish().head.pause.unwrap().remove(0)
+    };
+    let honored = of("\nstops = [\"a\"]", [true; 2]);
+    let did = honored.effect.unwrap();
+    assert_eq!((did.flows, honored.violations.unwrap().frames), (1, 0), "{honored:?}");
+    near(did.effective_ns, 150_000);
+    let ignored = of("", [true; 2]);
+    assert_eq!(ignored.effect.unwrap().flows, 0);
+    assert!(ignored.violations.unwrap().frames > 100, "{ignored:?}");
+    // Of the pausing end's direction alone, nothing shows what the pauses do.
+    let mirrored = of("", [false, true]);
+    assert_eq!((mirrored.effect, mirrored.violations), (None, None));
+    assert_eq!((mirrored.why["effect"], mirrored.why["violations"]), (Reason::OneWay, Reason::OneWay));
 }
 
 #[test]

@@ -145,6 +145,7 @@ impl Analysis {
         tracker.settle_all(metrics);
         let Tracker { network, bursts, window, .. } = tracker;
         network.interfaces.set(number, name, speed_bps);
+        network.on_interface(number);
         bursts.set_speed(network.interfaces.common_bps());
         metrics.on_interface(number, network);
         // A metric that needs speeds may divide time from now on.
@@ -154,6 +155,7 @@ impl Analysis {
     /// The file that a capture interface is of, where several files are merged: [`Interface::file`](crate::capture::Interface::file).
     pub fn interface_file(&mut self, number: u16, file: &str) {
         self.tracker.network.interfaces.set_file(number, file);
+        self.tracker.network.on_interface(number);
     }
 
     /// An interface of the next capture, where an analysis goes on from earlier ones. If nothing but its number is known, what an earlier

@@ -8,7 +8,12 @@ use crate::{
         model::{Class, FlowId},
         packet::{Facts, FastForm},
         table::{Responder, flow::RESPONSES},
-        track::{request::Response, response::Acknowledged, silence::RequesterState, step::Packet},
+        track::{
+            request::Response,
+            response::Acknowledged,
+            silence::{RequesterState, SilenceEnd},
+            step::Packet,
+        },
     },
     icrc::State,
     opcode::{Direction, Operation, Service},
@@ -82,9 +87,12 @@ impl Tracker {
         let state = RequesterState {
             from: packet.time() - silence,
             messages: state.messages - ended.min(state.messages),
+            is_within: !begins,
             ..state
         };
-        self.silent(id, (state, packet.time()), packet, begins, None);
+        let (time, retransmits) = (packet.time(), state.retransmits);
+        let end = SilenceEnd { time, begins, again: None, shows_timeout: false, retransmits };
+        self.silent(id, state, end, packet);
     }
 
     /// Takes a response from the middle of a READ if it is the next packet of a run, and the requests may learn of it later.

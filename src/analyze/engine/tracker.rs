@@ -6,8 +6,8 @@ use super::trust::{Mirrors, Strays, Trust};
 use crate::{
     analyze::{
         metric::{Metric, Metrics, Placed, Verdict, Wants, capture::CaptureCounts, microburst::Microbursts},
-        model::{Event, Files, FlowId, Options, Space, Trigger},
-        network::Network,
+        model::{Event, Files, FlowId, Options, Space},
+        network::{Network, Passage},
         packet::{Facts, key::Key},
         table::{Begin, Flows, budget::Relief, connection::Connections, flow::Flow},
         track::{
@@ -15,7 +15,7 @@ use crate::{
             copies::Copying,
             history::Histories,
             measured::Measures,
-            silence::{DataSilence, QUIET_NS, RequesterState, Silence},
+            silence::{DataSilence, PassingSilence, QUIET_NS, RequesterState, Silence, SilenceEnd},
             step::Resolved,
         },
     },
@@ -43,7 +43,10 @@ pub(crate) struct Tracker {
     /// Silences that the metrics have not been told of.
     silences: Vec<Silence>,
     data_silences: Vec<DataSilence>,
-    /// A shorter time between two requests of a flow, or two READ responses, is no silence.
+    passing_silences: Vec<PassingSilence>,
+    /// A shorter time between two requests of a flow, or two READ responses, is no silence, unless a pause was in it.
+    pace_ns: i64,
+    /// A shorter time is not looked at: near pauses, that is less than the pace.
     pub(super) quiet_ns: i64,
     /// Silences that are nothing but the pace of a sender, and the packets before the first of them.
     paced: (u32, u64),
@@ -142,6 +145,8 @@ impl Tracker {
             resolved: Vec::new(),
             silences: Vec::with_capacity(MAX_SILENCES),
             data_silences: Vec::new(),
+            passing_silences: Vec::new(),
+            pace_ns: QUIET_NS,
             quiet_ns: QUIET_NS,
             paced: (0, 0),
             mirrors: Mirrors::default(),
@@ -191,18 +196,17 @@ impl Tracker {
         }
     }
 
-    /// A pause begins: where the links are known, the next packet asks the network whether each one in it has to be seen.
-    pub(super) fn await_pause(&mut self) {
-        if self.options.links.is_some() {
-            self.window = Window::EMPTY;
-        }
+    /// A pause begins, goes on or ends: the next packet asks the network whether each one in it has to be seen, and which times are
+    /// silences.
+    fn await_pause(&mut self) {
+        self.window = Window::EMPTY;
     }
 
     #[cold]
     #[inline(never)]
     fn change_window(&mut self, time: i64, metrics: &mut Metrics) {
         if self.window.rest > 0 {
-            notify_silences(&mut self.silences, &mut self.data_silences, &self.network, metrics);
+            self.notify_silences(metrics);
             self.ask_for_memory(metrics);
             self.window.go_on();
             if self.window.has(time) && !self.flows.is_short() {
@@ -216,6 +220,7 @@ impl Tracker {
             self.relieve(time, metrics);
         }
         let (asked, paused) = (metrics.span(time), self.network.span(time));
+        self.quiet_ns = if self.network.pauses.are_near(time) { QUIET_NS } else { self.pace_ns };
         let span = asked.start.max(paused.start)..asked.end.min(paused.end);
         self.window = if self.options.reference { Window::EMPTY } else { Window::of(span) };
     }
@@ -244,9 +249,19 @@ impl Tracker {
         if self.flows.has_sums() {
             gather_sums(&mut self.flows, &mut self.bursts, metrics);
         }
-        if !self.silences.is_empty() || !self.data_silences.is_empty() {
-            notify_silences(&mut self.silences, &mut self.data_silences, &self.network, metrics);
+        if !self.silences.is_empty() || !self.data_silences.is_empty() || !self.passing_silences.is_empty() {
+            self.notify_silences(metrics);
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn notify_silences(&mut self, metrics: &mut Metrics) {
+        let network = &self.network;
+        metrics.on_silences(&self.silences, network);
+        self.silences.clear();
+        self.data_silences.drain(..).for_each(|silence| metrics.on_data_silence(&silence, network));
+        self.passing_silences.drain(..).for_each(|silence| metrics.on_passing_silence(&silence, network));
     }
 
     /// Tells of a packet whose place is known.
@@ -262,6 +277,8 @@ impl Tracker {
     pub(super) fn notify_frame(&mut self, event: &Event<'_>, metrics: &mut Metrics) {
         if asks_for_pause(event.packet) {
             self.bursts.on_pause(event.record.time.0);
+        }
+        if event.packet.has(Kind::MacControl) {
             self.await_pause();
         }
         self.capture.unread.on_frame(event);
@@ -270,23 +287,109 @@ impl Tracker {
     }
 
     /// Notes a silence that this request packet ended: the metrics are told soon.
-    pub(super) fn silent(
-        &mut self,
-        id: FlowId,
-        (state, to): (RequesterState, i64),
-        packet: &Facts,
-        begins: bool,
-        again: Option<Trigger>,
-    ) {
+    pub(super) fn silent(&mut self, id: FlowId, state: RequesterState, end: SilenceEnd, packet: &Facts) {
+        let SilenceEnd { time: to, begins, again, shows_timeout, retransmits } = end;
         let place = (packet.interface(), packet.path_tag());
         let silence = state.end(id, to, self.number(), place);
-        let messages = silence.messages + !begins as u32;
-        if !begins && again.is_none() && silence.answered_ns <= silence.from_ns {
-            self.note_pace();
+        let messages = silence.messages + state.is_within as u32;
+        let is_pace = again.is_none() && to.saturating_sub(state.from) <= self.pace_ns;
+        if is_pace && !self.network.pauses.may_have_stopped(place.0, state.from, to) {
+            return;
         }
-        self.silences.push(Silence { begins, again, messages, ..silence });
+        if !begins && again.is_none() && silence.answered_ns <= silence.from_ns {
+            self.note_pace(to - state.from);
+        }
+        self.silences.push(Silence {
+            begins,
+            again,
+            shows_timeout,
+            retransmits,
+            messages,
+            is_pace,
+            ..silence
+        });
         if self.silences.len() >= MAX_SILENCES {
             self.window.interrupt();
+        }
+    }
+
+    /// A packet that is recorded again on another link: notes the silence there that it ended, if that may have been a pause.
+    #[inline]
+    pub(super) fn passes(&mut self, id: FlowId, space: Space, packet: &Facts) {
+        let Some(before) = self.network.passages.pass(id, space, packet) else { return };
+        let (from, to) = (before.last, packet.time());
+        if to.saturating_sub(from) <= QUIET_NS
+            || !self.network.pauses.may_have_stopped(before.interface, from, to)
+        {
+            return;
+        }
+        let silence = self.passing(id, &before, to, false);
+        self.passing_silences.push(silence);
+    }
+
+    /// A silence behind the last packet that passed another link.
+    fn passing(&self, id: FlowId, before: &Passage, to: i64, is_open: bool) -> PassingSilence {
+        let &Passage { interface, space, path_tag, start, last, last_psn, packets, is_within } = before;
+        let waiting = match space {
+            Space::Request => self.flows.unsettled(id).requests.waiting_until(last_psn),
+            Space::Response => 0,
+        };
+        PassingSilence {
+            flow: id,
+            space,
+            start_ns: start,
+            from_ns: last,
+            to_ns: to,
+            is_within,
+            is_open,
+            messages: waiting + is_within as u32,
+            packets,
+            interface,
+            path_tag,
+        }
+    }
+
+    /// The capture ends in pauses: tells of the flows that are silent then.
+    fn tell_open_silences(&mut self, metrics: &mut Metrics) {
+        let end = self.capture.last;
+        if !self.network.pauses.hold_at(end) {
+            return;
+        }
+        for (id, flow) in (0..).map(FlowId).zip(&self.flows.flows) {
+            let interface = self.network.passages.first(id).unwrap_or(0);
+            let path_tag = flow.path_tags.last();
+            let requests = &flow.requests;
+            if requests.seq.is_started() && end - requests.seq.last_time > QUIET_NS {
+                let state = requests.state_before(requests.seq.hi);
+                let messages = state.messages + state.is_within as u32;
+                let silence = state.end(id, end, 0, (interface, path_tag));
+                metrics.on_silence(&Silence { is_open: true, messages, ..silence }, &self.network);
+            }
+            let data = flow.responses.get().and_then(|responses| responses.read.get());
+            if let Some(read) =
+                data.filter(|read| read.seq.is_started() && end - read.seq.last_time > QUIET_NS)
+            {
+                let silence = DataSilence {
+                    flow: id,
+                    frame: 0,
+                    start_ns: read.seq.start_time,
+                    from_ns: read.seq.last_time,
+                    to_ns: end,
+                    asked_ns: None,
+                    begins: true,
+                    is_open: true,
+                    is_pace: false,
+                    packets: flow.responses.counts.packets,
+                    again: None,
+                    rtt_ns: None,
+                    interface,
+                    path_tag,
+                };
+                metrics.on_data_silence(&silence, &self.network);
+            }
+            for passage in self.network.passages.of(id).iter().filter(|one| end - one.last > QUIET_NS) {
+                metrics.on_passing_silence(&self.passing(id, passage, end, true), &self.network);
+            }
         }
     }
 
@@ -300,6 +403,7 @@ impl Tracker {
         let (shape, to) = (packet.opcode().shape(), packet.time());
         let asked = asking.and_then(|requests| requests.asked_for(packet.psn()));
         let is_asked_again = asked.and_then(|asked| asked.again).is_some_and(|at| at > from && at <= to);
+        let is_pace = to.saturating_sub(from) <= self.pace_ns;
         let silence = DataSilence {
             flow: id,
             frame: self.number(),
@@ -308,13 +412,22 @@ impl Tracker {
             to_ns: to,
             asked_ns: asked.map(|asked| asked.first),
             begins: shape.begins,
+            is_open: false,
+            is_pace,
+            packets: 0,
             again: (is_again || is_asked_again).then(|| read.trigger()),
             rtt_ns: asking.and_then(|requests| requests.rtt_min),
             interface: packet.interface(),
             path_tag: packet.path_tag(),
         };
+        if is_pace
+            && silence.again.is_none()
+            && !self.network.pauses.may_have_stopped(packet.interface(), from, to)
+        {
+            return;
+        }
         if !silence.begins && silence.again.is_none() {
-            self.note_pace();
+            self.note_pace(to - from);
         }
         self.data_silences.push(silence);
         if self.data_silences.len() >= MAX_SILENCES {
@@ -338,15 +451,20 @@ impl Tracker {
 
     /// A silence in the middle of a message, in which nothing came. Where many flows share a link, nearly all packets have one before
     /// them: then only longer ones count.
-    fn note_pace(&mut self) {
+    fn note_pace(&mut self, lasted: i64) {
         const MANY: u32 = 256;
         const PACKETS_OF_ONE: u64 = 16;
         const LONGEST_NS: i64 = 1_000_000;
+        // What is looked at only near pauses is no more of a silence than it is elsewhere.
+        if lasted <= self.pace_ns {
+            return;
+        }
         self.paced.0 += 1;
         if self.paced.0 == MANY {
             let packets = self.capture.packets - self.paced.1;
-            if packets < MANY as u64 * PACKETS_OF_ONE && self.quiet_ns < LONGEST_NS {
-                self.quiet_ns *= 2;
+            if packets < MANY as u64 * PACKETS_OF_ONE && self.pace_ns < LONGEST_NS {
+                self.quiet_ns = if self.quiet_ns == self.pace_ns { self.pace_ns * 2 } else { self.quiet_ns };
+                self.pace_ns *= 2;
             }
             self.paced = (0, self.capture.packets);
         }
@@ -374,6 +492,7 @@ impl Tracker {
         let begin = &Begin { key, service, encapsulation: packet.encapsulation(), time: packet.time(), psn };
         let id = self.flows.add(begin).unwrap_or_else(|| self.evict_for(begin, metrics));
         self.capture.flow_began(packet.interface());
+        self.network.passages.begin(id, packet.interface());
         self.strays.give_to(self.flows.get_mut(id));
         if service.numbering() == Numbering::InOrder || is_cnp {
             self.connections.appeared(&mut self.flows, id);
@@ -528,6 +647,7 @@ impl Tracker {
     pub(super) fn decide(&mut self, metrics: &mut Metrics) {
         self.settle_all(metrics);
         self.connections.by_port(&mut self.flows);
+        self.tell_open_silences(metrics);
         self.config.is_coarse = self.coarse_ns().is_some();
         self.config.is_sparse = is_sparse(&self.flows.flows);
         for (id, flow) in (0..).map(FlowId).zip(&mut self.flows.flows) {
@@ -580,19 +700,6 @@ fn gather_sums(flows: &mut Flows, bursts: &mut Microbursts, metrics: &mut Metric
         bursts.on_run(&sum);
         metrics.on_run(&sum);
     }
-}
-
-#[cold]
-#[inline(never)]
-fn notify_silences(
-    requests: &mut Vec<Silence>,
-    data: &mut Vec<DataSilence>,
-    network: &Network,
-    metrics: &mut Metrics,
-) {
-    metrics.on_silences(requests, network);
-    requests.clear();
-    data.drain(..).for_each(|silence| metrics.on_data_silence(&silence, network));
 }
 
 /// Tells the metrics of verdicts on earlier packets of a flow's PSN space. They hear of the current packet by `on_packet`.

@@ -14,7 +14,7 @@ use crate::{
             class::Flaw,
             request::{Request, Response},
             response::{Acknowledged, AskedAgain},
-            silence::RequesterState,
+            silence::{RequesterState, SilenceEnd},
             step::Packet,
         },
     },
@@ -75,7 +75,14 @@ impl Tracker {
             self.connections.moved(&self.flows, id);
         }
         if let Some(state) = state {
-            self.silent(id, (state, facts.time()), facts, shape.begins, None);
+            let end = SilenceEnd {
+                time: facts.time(),
+                begins: shape.begins,
+                again: None,
+                shows_timeout: false,
+                retransmits: state.retransmits,
+            };
+            self.silent(id, state, end, facts);
         }
         // A flow that changes its source port with every packet would have a run for each.
         if is_alike && self.may_run() {
@@ -136,6 +143,12 @@ impl Tracker {
         self.gather(metrics);
         if let Some(id) = flow {
             self.account_memory(id);
+        }
+        if class == Some(Class::CaptureDuplicate)
+            && let Some((id, space)) = flow.zip(space)
+            && !facts.is_control()
+        {
+            self.passes(id, space, facts);
         }
         let (frame, is_control) = (self.number(), facts.is_control());
         let peer = match facts.opcode().is_cnp() {
@@ -293,7 +306,11 @@ impl Tracker {
         };
         // A repetition that waits for the next packet has not been taken yet, and a capture duplicate never is.
         if silence > self.quiet_ns || silence > 0 && again.is_some() {
-            self.silent(id, (*state, after.from), facts, facts.opcode().shape().begins, again);
+            let shows_timeout = after.timeouts > state.timeouts;
+            let begins = facts.opcode().shape().begins;
+            let (time, retransmits) = (after.from, after.retransmits);
+            let end = SilenceEnd { time, begins, again, shows_timeout, retransmits };
+            self.silent(id, *state, end, facts);
         }
     }
 

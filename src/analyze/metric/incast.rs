@@ -26,8 +26,10 @@ const NONE: u32 = u32::MAX;
 /// The metric. Without a speed it does nothing.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Incast {
-    /// Bits that a link carries in a bin, times 10^9; 0 where the speed is not known.
-    carries: u128,
+    /// The speed of all links in bit/s, where the user gives it.
+    given_bps: Option<u64>,
+    /// Of each interface, by number, where the capture has it.
+    speeds: Vec<Option<u64>>,
     flows: PerFlow<OfFlow>,
     numbers: Numbers,
     /// The hosts by their numbers.
@@ -68,6 +70,8 @@ struct Load {
 
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct Host {
+    /// The speed of its link in bit/s: that of the interface where it was seen first; 0 where it is not known.
+    speed_bps: u64,
     /// What it got in the bin at hand, and from how many.
     received: Load,
     #[serde(with = "crate::stored::roomy")]
@@ -80,19 +84,20 @@ struct Host {
 heap! { Host { received, senders, sent } Load { flows } }
 
 impl Incast {
-    /// With the speed of all links in bit/s, where it is known.
+    /// With the speed of all links in bit/s, where it is known before the first frame.
     pub fn new(speed_bps: Option<u64>) -> Incast {
-        let mut new = Incast { numbers: Numbers::new(MAX_ADDRESSES), ..Incast::default() };
-        new.set_speed(speed_bps);
-        new
+        let given_bps = speed_bps.filter(|&bps| bps > 0);
+        Incast { given_bps, numbers: Numbers::new(MAX_ADDRESSES), ..Incast::default() }
     }
 
-    fn set_speed(&mut self, speed_bps: Option<u64>) {
-        self.carries = speed_bps.unwrap_or(0) as u128 * BIN_NS as u128;
+    /// The speed of an interface's link.
+    fn speed_bps(&self, interface: u16) -> Option<u64> {
+        self.given_bps.or_else(|| self.speeds.get(usize::from(interface)).copied().flatten())
     }
 
+    #[inline]
     fn knows_speed(&self) -> bool {
-        self.carries > 0
+        self.given_bps.is_some() || !self.speeds.is_empty()
     }
 
     #[cold]
@@ -104,6 +109,12 @@ impl Incast {
         }
         let ends = [src, dst].map(|address| self.numbers.of(address).unwrap_or(NONE));
         self.hosts.resize_with(self.numbers.len(), Host::default);
+        let speed = self.speed_bps(packet.interface()).unwrap_or(0);
+        for end in ends {
+            if let Some(host) = self.hosts.get_mut(end as usize).filter(|host| host.speed_bps == 0) {
+                host.speed_bps = speed;
+            }
+        }
         if let Some(of_flow) = self.flows.known(flow) {
             *of_flow = OfFlow { ends, ..OfFlow::default() };
         }
@@ -139,12 +150,16 @@ impl Incast {
 
     /// The bin at hand is over.
     fn close(&mut self) {
-        let Incast { start, carries, active, numbers, hosts, found, flows, .. } = self;
+        let Incast { start, active, numbers, hosts, found, flows, .. } = self;
         let (start, end) = (*start, start.saturating_add(BIN_NS));
-        // Bytes that a link carries in a bin, and that with a fiftieth: frames are counted when they end.
-        let (carries, most) = (*carries / 8_000_000_000, *carries * 51 / 50 / 8_000_000_000);
         for number in active.drain(..) {
             let host = &mut hosts[number as usize];
+            // Bytes that its link carries in a bin, and that with a fiftieth: frames are counted when they end.
+            let carries = match host.speed_bps {
+                0 => u128::MAX / 64,
+                bps => u128::from(bps) * BIN_NS as u128 / 8_000_000_000,
+            };
+            let most = carries * 51 / 50;
             for load in [&mut host.received, &mut host.sent] {
                 // A link is full at 19 of 20 bytes: there is always some time between frames.
                 let is_full = load.bytes as u128 * 20 >= carries * 19 && load.flows.len() > 1;
@@ -197,8 +212,9 @@ impl Incast {
 
     /// How long a flow shared a link with others while that was full, in nanoseconds; `None` without the link's speed.
     pub(super) fn full_ns(&self, flow: FlowId) -> Option<u64> {
-        let known = self.flows.get(flow).map_or(0, |flow| flow.full_ns);
-        self.knows_speed().then_some(known)
+        let Some(known) = self.flows.get(flow) else { return self.knows_speed().then_some(0) };
+        let is_known = |&end: &u32| self.hosts.get(end as usize).is_some_and(|host| host.speed_bps > 0);
+        known.ends.iter().all(is_known).then_some(known.full_ns)
     }
 }
 
@@ -226,8 +242,14 @@ impl Metric for Incast {
         self.flows.retire(flow);
     }
 
-    fn on_interface(&mut self, _: u16, network: &Network) {
-        self.set_speed(network.interfaces.common_bps());
+    fn on_interface(&mut self, number: u16, network: &Network) {
+        let (at, speed) = (usize::from(number), network.speed_bps(number));
+        if speed.is_some() && self.speeds.len() <= at {
+            self.speeds.resize(at + 1, None);
+        }
+        if let Some(known) = self.speeds.get_mut(at) {
+            *known = speed;
+        }
     }
 
     fn span(&self, time_ns: i64) -> Range<i64> {

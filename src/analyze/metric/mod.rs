@@ -33,7 +33,7 @@ pub use super::track::{
     distribution as latency,
     history::History,
     measured::{Measured, What},
-    silence::{DataSilence, QUIET_NS, Silence},
+    silence::{DataSilence, PassingSilence, QUIET_NS, Silence},
 };
 use super::{
     model::{Address, Class, Event, FlowId, Options, Space},
@@ -89,6 +89,10 @@ pub trait Metric: Any + Send {
 
     /// A silence of a responder's data. It is told soon after the packet that ended it.
     fn on_data_silence(&mut self, _silence: &DataSilence, _network: &Network) {}
+
+    /// A silence of a flow on a link that it passes after the one where it is seen first, where that may have been a pause. It is told
+    /// soon after the packet that ended it.
+    fn on_passing_silence(&mut self, _silence: &PassingSilence, _network: &Network) {}
 
     /// A pause of a link that is over. One that holds when the capture ends is told at the end.
     fn on_pause(&mut self, _paused: &Paused) {}
@@ -339,6 +343,7 @@ impl<A: Metric, B: Metric> Metric for (A, B) {
         fn on_silence(&mut self, silence: &Silence, network: &Network);
         fn on_silences(&mut self, silences: &[Silence], network: &Network);
         fn on_data_silence(&mut self, silence: &DataSilence, network: &Network);
+        fn on_passing_silence(&mut self, silence: &PassingSilence, network: &Network);
         fn on_pause(&mut self, paused: &Paused);
         fn on_retire(&mut self, flow: FlowId);
         fn on_interface(&mut self, number: u16, network: &Network);

@@ -4,7 +4,9 @@ use std::{any::Any, ops::Range};
 
 use serde_json::Value;
 
-use super::{Context, DataSilence, History, Measured, Metric, Placed, Silence, Verdict, Wants};
+use super::{
+    Context, DataSilence, History, Measured, Metric, PassingSilence, Placed, Silence, Verdict, Wants,
+};
 use crate::analyze::{
     model::{Event, FlowId},
     network::{Network, Paused},
@@ -63,6 +65,7 @@ impl Metric for Own {
         fn on_silence(&mut self, silence: &Silence, network: &Network);
         fn on_silences(&mut self, silences: &[Silence], network: &Network);
         fn on_data_silence(&mut self, silence: &DataSilence, network: &Network);
+        fn on_passing_silence(&mut self, silence: &PassingSilence, network: &Network);
         fn on_retire(&mut self, flow: FlowId);
         fn on_pause(&mut self, paused: &Paused);
         fn on_interface(&mut self, number: u16, network: &Network);

@@ -42,13 +42,24 @@ struct OfFlow {
     cnps: u8,
     /// Its data was in another class before.
     has_several: bool,
+    /// Some of its data is ECN-capable; some is not.
+    is_ect: bool,
+    is_not_ect: bool,
     /// The DSCP of its data at another tap, where it is another one.
     then: u8,
 }
 
 impl Default for OfFlow {
     fn default() -> OfFlow {
-        OfFlow { data: NONE, acks: NONE, cnps: NONE, has_several: false, then: NONE }
+        OfFlow {
+            data: NONE,
+            acks: NONE,
+            cnps: NONE,
+            has_several: false,
+            is_ect: false,
+            is_not_ect: false,
+            then: NONE,
+        }
     }
 }
 
@@ -135,13 +146,15 @@ impl Traffic {
     }
 
     #[inline(always)]
-    fn data(&mut self, flow: FlowId, class: u8) {
-        if let Some(flow) = self.flows.entry(flow)
-            && flow.data != class
-        {
+    fn data(&mut self, flow: FlowId, class: u8, ecn: Ecn) {
+        let Some(flow) = self.flows.entry(flow) else { return };
+        if flow.data != class {
             flow.has_several |= flow.data != NONE;
             flow.data = class;
         }
+        let is_ect = ecn.0 & 3 != 0;
+        flow.is_ect |= is_ect;
+        flow.is_not_ect |= !is_ect;
     }
 }
 
@@ -179,7 +192,7 @@ impl Metric for Traffic {
         // Datagrams have no connection: each may have a class of its own.
         let Some(id) = place.flow.filter(|_| packet.opcode().service() != Service::Ud) else { return };
         if is_data {
-            self.data(id, class);
+            self.data(id, class, packet.mark());
         } else if let Some(flow) = self.flows.entry(id) {
             if operation == Some(Operation::Cnp) {
                 flow.cnps = class;
@@ -202,7 +215,7 @@ impl Metric for Traffic {
                 }
             }
         }
-        self.data(run.flow, class);
+        self.data(run.flow, class, run.ecn);
     }
 
     fn on_verdict(&mut self, verdict: &Verdict) {
@@ -237,8 +250,17 @@ impl Traffic {
             dcbx: context.network.dcbx_ports(),
             ..Qos::default()
         };
+        for (_, flow) in self.flows.iter() {
+            if let Some(rest) = rest.get_mut(flow.data as usize).filter(|_| flow.is_ect) {
+                rest.has_ect = true;
+            }
+        }
         for (id, flow) in self.flows.iter() {
             self.look_at(id, flow, map, context, &mut qos);
+            let is_apart = rest.get(flow.data as usize).is_some_and(|rest| rest.has_ect);
+            if is_apart && flow.is_not_ect && !flow.is_ect && !flow.has_several {
+                note_not_ect(id, context, &mut qos);
+            }
             let Some(rest) = rest.get_mut(flow.data as usize).filter(|_| !flow.has_several) else { continue };
             let Some(detail) = context.detail(id) else { continue };
             rest.flows += 1;
@@ -256,9 +278,26 @@ impl Traffic {
     }
 }
 
+/// A flow with fewer packets may be anything: the setup of a connection.
+const MIN_PACKETS: u64 = 16;
+
+/// Notes a flow whose data no switch marks.
+fn note_not_ect(id: FlowId, context: &Context<'_>, qos: &mut Qos) {
+    let Some((known, detail)) = context.flow(id).zip(context.detail(id)) else { return };
+    let packets = detail.activity.packets.max(detail.data.map_or(0, |data| data.packets));
+    if packets >= MIN_PACKETS {
+        qos.not_ect_count += 1;
+        if qos.not_ect.len() < MAX_LISTED {
+            qos.not_ect.push(known.index);
+        }
+    }
+}
+
 /// What comes from the flows of a class.
 #[derive(Default)]
 struct Rest {
+    /// Some data in it is ECN-capable.
+    has_ect: bool,
     flows: u64,
     lost: Option<report::Bounds>,
     /// Answers were seen: those of READs have no acknowledgement.
@@ -380,7 +419,9 @@ impl Traffic {
             let wanted = map.and_then(|map| map.ack);
             wanted.is_some() && wanted == priority(class)
         };
-        if differ(flow.acks, back.data) && !is_wanted(flow.acks) {
+        // Both may be in one priority: that is one queue.
+        let is_one = map.is_some() && priority(flow.acks) == priority(back.data);
+        if differ(flow.acks, back.data) && !is_one && !is_wanted(flow.acks) {
             note(&mut qos.acks_elsewhere, &mut qos.acks_elsewhere_count);
         }
         let Some(map) = map else { return };

@@ -62,9 +62,19 @@ impl Interfaces {
         self.all.get(number as usize).map(|interface| &*interface.name)
     }
 
-    /// The name; `if3` for one without.
+    /// The name; of one without, that of its file, if it is the only one of several files; else `if3`.
     pub(crate) fn name(&self, number: u16) -> String {
-        self.told_name(number).and_then(known).map_or_else(|| format!("if{number}"), str::to_owned)
+        let told = self.told_name(number).and_then(known).map(str::to_owned);
+        told.or_else(|| self.only_of_its_file(number)).unwrap_or_else(|| format!("if{number}"))
+    }
+
+    fn only_of_its_file(&self, number: u16) -> Option<String> {
+        let file = self.file(number)?;
+        let (mut same, mut others) = (0, 0);
+        self.all.iter().for_each(|one| *(if one.file == file { &mut same } else { &mut others }) += 1);
+        let base = file.rsplit(['/', '\\']).next().unwrap_or(file);
+        let stem = base.split('.').next().and_then(known)?;
+        (same == 1 && others > 0).then(|| stem.to_owned())
     }
 
     /// The file that an interface is of, where several were merged.

@@ -6,13 +6,14 @@ mod dcbx;
 mod interfaces;
 mod lldp;
 mod neighbors;
+mod passages;
 pub(crate) mod pause;
 pub(crate) mod priorities;
 
 use std::ops::Range;
 
 use super::{
-    model::{Event, Options},
+    model::{Event, FlowId, Options},
     packet::Facts,
 };
 use crate::{report, wire::Kind};
@@ -20,7 +21,9 @@ use dcbx::Dcbx;
 use interfaces::Interfaces;
 use lldp::Heard;
 use neighbors::Neighbors;
+pub(crate) use passages::{Passage, Passages};
 pub use pause::Paused;
+pub(crate) use pause::Ways;
 use pause::{PauseRows, Pauses, Stop};
 use priorities::Priorities;
 
@@ -31,6 +34,7 @@ pub struct Network {
     pub(crate) priorities: Priorities,
     dcbx: Dcbx,
     neighbors: Neighbors,
+    pub(crate) passages: Passages,
     pub(crate) pauses: Pauses,
 }
 
@@ -41,8 +45,15 @@ impl Network {
             priorities: Priorities::new(options.qos.clone()),
             dcbx: Dcbx::default(),
             neighbors: Neighbors::default(),
+            passages: Passages::default(),
             pauses: Pauses::new(options.storm, options.links.clone()),
         }
+    }
+
+    /// The capture tells of an interface, or of its file.
+    pub(crate) fn on_interface(&mut self, number: u16) {
+        let (name, file) = (self.interfaces.name(number), self.interfaces.file(number));
+        self.pauses.set_link(number, |link| link.is_tapped_by(&name, number, file));
     }
 
     /// A frame that is not of the transport. `on_pause` is called with each pause that it ended.
@@ -97,14 +108,27 @@ impl Network {
     /// overlaps. Without the link's speed nobody knows them, and there are none.
     pub(crate) fn stops_within(&self, place: (u16, u8), from: i64, to: i64, stops: &mut Vec<Stop>) {
         stops.clear();
-        if self.interfaces.speed_bps(place.0).is_some() {
-            self.pauses.within(place, from, to, stops);
+        self.pauses.within(place, (from, to), |interface| self.interfaces.speed_bps(interface), stops);
+    }
+
+    /// Adds the parts of a time in which a flow was paused on the other links that it passes. They may overlap.
+    pub(crate) fn add_stops_elsewhere(&self, flow: FlowId, from: i64, to: i64, stops: &mut Vec<Stop>) {
+        for passage in self.passages.of(flow) {
+            let place = (passage.interface, self.priorities.of(passage.path_tag));
+            let mut more = Vec::new();
+            self.stops_within(place, from, to, &mut more);
+            stops.extend(more);
         }
     }
 
     /// The sections about pauses.
-    pub(crate) fn pause_rows(&self, capture: &report::Capture, congestion: &report::Congestion) -> PauseRows {
-        self.pauses.report(&self.interfaces, &self.neighbors, capture, congestion)
+    pub(crate) fn pause_rows(
+        &self,
+        capture: &report::Capture,
+        congestion: &report::Congestion,
+        ways: &Ways,
+    ) -> PauseRows {
+        self.pauses.report(&self.interfaces, &self.neighbors, capture, congestion, ways)
     }
 
     /// What the ports of links say of their priorities.
@@ -113,7 +137,7 @@ impl Network {
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {
-        self.pauses.heap_bytes()
+        self.pauses.heap_bytes() + self.passages.heap_bytes()
     }
 
     /// The speed of an interface's link in bit/s: as the user gives it, or as the capture does.

@@ -6,7 +6,8 @@ use crate::{
     analyze::{
         engine::Tracker,
         metric::{BuiltIn, Context, Each, each, verdict::SlowFlows},
-        network::pause::PauseRows,
+        model::FlowId,
+        network::{Network, Ways, pause::PauseRows},
     },
     report::{self, Head, Reason, Why},
 };
@@ -22,12 +23,13 @@ pub(super) fn head(
     let mut why = Why::new();
     let again = tracker.config.copying.elsewhere();
     let (links, balance) = links::section(&tracker.capture, again, context);
-    let congestion = congestion.section_with_flows(context);
+    let congestion = congestion.section_with_flows(context, incast);
     let incasts = incast.section();
-    let mut pauses = context.network.pause_rows(&capture, &congestion);
+    let ways = ways(tracker);
+    let mut pauses = context.network.pause_rows(&capture, &congestion, &ways);
     let times_of_incast = incasts.as_ref().map_or(0, Vec::len);
     let slow = verdicts.section(context, (incast, times_of_incast), &pauses);
-    join_pauses(&mut pauses, &slow);
+    join_pauses(&mut pauses, &slow, context.network, &ways);
     let (traffic_classes, qos) = traffic.section(context, pauses.rows.as_deref());
     let (interval_ns, intervals) = known(&mut why, "intervals", rate.section()).unzip();
     let no_pauses = if capture.has_cut_pauses() { Reason::Truncated } else { Reason::NoPfcVisibility };
@@ -66,15 +68,40 @@ fn known<T>(why: &mut Why, field: &'static str, section: Result<T, Reason>) -> O
     section.map_err(|reason| why.insert(field.into(), reason)).ok()
 }
 
-/// What pauses did to flows: in the rows of pauses, and at their culprits.
-fn join_pauses(pauses: &mut PauseRows, slow: &SlowFlows) {
-    for (row, number) in pauses.rows.iter_mut().flatten().zip(&pauses.numbers) {
-        if row.paused_ns.is_none() {
-            row.why.insert("effect".into(), Reason::UnknownSpeed);
-            continue;
+/// Which way packets went on each interface, where that says something of pauses.
+fn ways(tracker: &Tracker) -> Ways {
+    let (mut ways, network) = (Ways::default(), &tracker.network);
+    if !network.pauses.stop_any() {
+        return ways;
+    }
+    for (id, flow) in (0..).map(FlowId).zip(&tracker.flows.flows).filter(|(_, flow)| flow.packets > 0) {
+        let others = network.passages.of(id).iter().map(|passage| passage.interface);
+        for interface in network.passages.first(id).into_iter().chain(others) {
+            ways.add(interface, flow.key.source(), flow.key.destination());
         }
-        let effect = number.and_then(|number| slow.effects.get(usize::from(number)));
-        row.effect = Some(effect.copied().unwrap_or_default());
+    }
+    ways
+}
+
+/// What pauses did to flows: in the rows of pauses, and at their culprits.
+fn join_pauses(pauses: &mut PauseRows, slow: &SlowFlows, network: &Network, ways: &Ways) {
+    let effect = |pauses: &PauseRows, number: Option<u8>| {
+        let number = number.ok_or(Reason::MemoryLimit)?;
+        let source = network.pauses.source(number).ok_or(Reason::MemoryLimit)?;
+        let effect = slow.effects.get(usize::from(number)).copied().unwrap_or_default();
+        // Nobody was stopped: that is sure only where something could have been seen.
+        match effect.flows > 0 || pauses.shows(&network.pauses, source, ways) {
+            true => Ok(effect),
+            false => Err(Reason::OneWay),
+        }
+    };
+    let effects: Vec<_> = pauses.numbers.iter().map(|&number| effect(pauses, number)).collect();
+    for (row, effect) in pauses.rows.iter_mut().flatten().zip(effects) {
+        let effect = if row.paused_ns.is_some() { effect } else { Err(Reason::UnknownSpeed) };
+        match effect {
+            Ok(effect) => row.effect = Some(effect),
+            Err(why) => _ = row.why.insert("effect".into(), why),
+        }
     }
     let Ok(tree) = &mut pauses.tree else { return };
     for (&culprit, (count, flows)) in &slow.victims {

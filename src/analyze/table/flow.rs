@@ -52,6 +52,11 @@ pub(crate) struct Lists {
 const FEW: usize = 32;
 
 impl PathTags {
+    /// Of the last packet.
+    pub(crate) fn last(&self) -> u64 {
+        self.last
+    }
+
     #[inline(always)]
     pub(crate) fn add(&mut self, path_tag: u64) {
         if !self.is_as_last(path_tag) {

@@ -612,6 +612,10 @@ impl Requests {
             is_answered: self.una >= next,
             hears: self.acks_seen > 0,
             messages: self.waiting.len() as u32,
+            is_within: self.assembly.is_some() || !self.has_no_open_edge(),
+            packets: self.counts.packets,
+            retransmits: self.counts.of(Class::Retransmission),
+            timeouts: self.counts.trouble().triggers[Trigger::Timeout as usize],
             rtt: self.rtt_min,
             trouble: match refused {
                 Some(_) => Some(Trigger::Rnr),
@@ -620,6 +624,12 @@ impl Requests {
                 None => None,
             },
         }
+    }
+
+    /// Messages up to this PSN that are complete and not acknowledged.
+    pub(crate) fn waiting_until(&self, psn: Psn) -> u32 {
+        let x = self.seq.unwrap(psn);
+        self.waiting.partition_point(|message| message.last <= x) as u32
     }
 
     /// The last READs and atomics.

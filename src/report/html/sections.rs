@@ -15,13 +15,11 @@ const MOST_SENTENCES: usize = 64;
 
 /// The sections of a capture.
 pub(super) fn article(report: &View<'_>, tables: &Tables) -> Markup {
-    let mut findings: Vec<&Finding> = report.head.findings.iter().collect();
-    findings.sort_by_key(|finding| finding.severity);
     html! {
         section.verdict aria-label="Verdict" {
-            @for sentence in verdict(report, &findings, tables) { p { (sentence) } }
+            @for sentence in verdict(report, &report.head.findings, tables) { p { (sentence) } }
         }
-        section { h2 { "Findings" } (findings_list(report, &findings, &tables.lines)) }
+        section { h2 { "Findings" } (findings_list(report, &report.head.findings, &tables.lines)) }
         section { h2 { "Flows" } (place("flows", "Flows, those in trouble first", &tables.flows)) }
         @if !tables.episodes.rows.is_empty() {
             section { h2 { "Losses and recoveries" }
@@ -78,7 +76,7 @@ fn place(name: &str, caption: &str, table: &Table) -> Markup {
 }
 
 /// What there is, what is wrong, and what to do first.
-fn verdict(report: &View<'_>, findings: &[&Finding], tables: &Tables) -> [String; 3] {
+fn verdict(report: &View<'_>, findings: &[Finding], tables: &Tables) -> [String; 3] {
     let capture = &report.head.capture;
     let hosts = tables.hosts.names.len() as u64 + tables.hosts.left_out;
     let mut seen = format!(
@@ -94,7 +92,9 @@ fn verdict(report: &View<'_>, findings: &[&Finding], tables: &Tables) -> [String
             bits_per_second(report.head.overhead.total.wire_bytes, ns)
         );
     }
-    let serious: Vec<&&Finding> = findings.iter().filter(|f| f.severity < Severity::Note).collect();
+    // What is an effect of another finding is told there.
+    let is_cause = |f: &&Finding| f.severity < Severity::Note && f.effect_of.is_none();
+    let serious: Vec<&Finding> = findings.iter().filter(is_cause).collect();
     let of = |severity| serious.iter().filter(|f| f.severity == severity).count() as u64;
     let said = [(of(Severity::Error), "error"), (of(Severity::Warning), "warning")];
     let said: Vec<String> = said.iter().filter(|(n, _)| *n > 0).map(|(n, word)| several(*n, word)).collect();
@@ -145,38 +145,56 @@ fn proof(capture: &Capture) -> Markup {
     }
 }
 
-fn findings_list(report: &View<'_>, findings: &[&Finding], lines: &Lines) -> Markup {
+/// The findings: each cause, with its effects folded below it.
+fn findings_list(report: &View<'_>, findings: &[Finding], lines: &Lines) -> Markup {
+    let causes = findings.iter().enumerate().filter(|(_, finding)| finding.effect_of.is_none());
+    let effects = |cause: usize| findings.iter().filter(move |finding| finding.effect_of == Some(cause));
     html! {
         @if findings.is_empty() { p { "Nothing stands out." } }
-        ol.findings { @for finding in findings { li class=(finding.severity) {
-            p.what {
-                span.badge { (finding.severity) } " " (clean(&finding.text)) " " code.id { (clean(&finding.id)) }
-            }
-            @if !finding.next.is_empty() { p.next { (clean(&finding.next)) } }
-            p.links {
-                @if !finding.frames.is_empty() {
-                    "Frames "
-                    @for frame in &finding.frames { button.frame type="button" data-frame=(frame) { (frame) } " " }
-                }
-                @if !finding.flows.is_empty() {
-                    "Flows "
-                    @for affected in finding.flows.iter().take(8) { (flow(report, affected.flow)) }
-                }
-                @if finding.flow_count > finding.flows.len().min(8) as u64 {
-                    "and " (count(finding.flow_count - finding.flows.len().min(8) as u64)) " more"
+        ol.findings { @for (at, cause) in causes {
+            li class=(cause.severity) {
+                (finding(report, cause, lines))
+                @if effects(at).next().is_some() {
+                    details { summary { (several(effects(at).count() as u64, "effect")) " of it" }
+                        ul.findings { @for effect in effects(at) {
+                            li class=(effect.severity) { (finding(report, effect, lines)) }
+                        } }
+                    }
                 }
             }
-            @if finding.frames.iter().any(|frame| lines.contains_key(frame)) {
-                details { summary { "Its frames" }
-                    pre.lines tabindex="0" { @for frame in &finding.frames { @if let Some(line) = lines.get(frame) { (line) "\n" } } }
-                }
-            }
+        } }
+    }
+}
+
+fn finding(report: &View<'_>, finding: &Finding, lines: &Lines) -> Markup {
+    html! {
+        p.what {
+            span.badge { (finding.severity) } " " (clean(&finding.text)) " " code.id { (clean(&finding.id)) }
+        }
+        @if !finding.next.is_empty() && finding.effect_of.is_none() { p.next { (clean(&finding.next)) } }
+        p.links {
             @if !finding.frames.is_empty() {
-                details { summary { "As a display filter for Wireshark" }
-                    code { "frame.number in {" (finding.frames.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")) "}" }
-                }
+                "Frames "
+                @for frame in &finding.frames { button.frame type="button" data-frame=(frame) { (frame) } " " }
             }
-        } } }
+            @if !finding.flows.is_empty() {
+                "Flows "
+                @for affected in finding.flows.iter().take(8) { (flow(report, affected.flow)) }
+            }
+            @if finding.flow_count > finding.flows.len().min(8) as u64 {
+                "and " (count(finding.flow_count - finding.flows.len().min(8) as u64)) " more"
+            }
+        }
+        @if finding.frames.iter().any(|frame| lines.contains_key(frame)) {
+            details { summary { "Its frames" }
+                pre.lines tabindex="0" { @for frame in &finding.frames { @if let Some(line) = lines.get(frame) { (line) "\n" } } }
+            }
+        }
+        @if !finding.frames.is_empty() {
+            details { summary { "As a display filter for Wireshark" }
+                code { "frame.number in {" (finding.frames.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")) "}" }
+            }
+        }
     }
 }
 

@@ -293,7 +293,7 @@ const PAUSES: &[Column<Pause>] = &[
     }),
     column("XOFF", "count", "Frames that ask for a pause", |p, _| Cell::Number(p.xoff)),
     column("XON", "count", "Frames that end a pause", |p, _| Cell::Number(p.xon)),
-    column("refreshes", "count", "Frames that prolong a pause", |p, _| some(p.refreshes)),
+    optional("refreshes", "count", "Frames that prolong a pause", |p, _| number(p.refreshes)),
     optional("pauses", "count", "How many pauses there were", |p, _| number(p.intervals)),
     optional("paused", "ns", "Time paused, in sum", |p, _| number(p.paused_ns)),
     optional("longest", "ns", "The longest pause", |p, _| number(p.longest_ns)),

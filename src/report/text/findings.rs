@@ -1,4 +1,4 @@
-//! Findings, most serious first.
+//! Findings, most serious first, each cause with its effects below it.
 
 use std::io;
 
@@ -17,10 +17,14 @@ pub(super) fn findings(report: &View<'_>, options: &Options, page: &mut Page<'_>
         return page.blank();
     }
     page.heading("Findings")?;
-    let mut order: Vec<_> = report.head.findings.iter().collect();
-    order.sort_by_key(|finding| finding.severity);
-    let (shown, left) = limit(order.len(), options.top);
-    for finding in &order[..shown] {
+    let all = &report.head.findings;
+    let (shown, left) = limit(all.len(), options.top);
+    for finding in &all[..shown] {
+        // What to do is said with the cause.
+        if finding.effect_of.is_some() {
+            put_text(finding, "    by this ", page)?;
+            continue;
+        }
         put_finding(finding, "  ", page)?;
         if finding.flows.len() > 1 {
             affected(report, finding, options, page)?;
@@ -32,12 +36,16 @@ pub(super) fn findings(report: &View<'_>, options: &Options, page: &mut Page<'_>
     page.blank()
 }
 
-pub(super) fn put_finding(finding: &Finding, indent: &str, page: &mut Page<'_>) -> io::Result<()> {
+fn put_text(finding: &Finding, indent: &str, page: &mut Page<'_>) -> io::Result<()> {
     let mut text = finding.text.clone();
     if !finding.frames.is_empty() {
         text += &format!(" [{}]", frames(&finding.frames));
     }
-    page.wrapped(finding.severity.into(), &format!("{indent}{:<7}  ", finding.severity), &text)?;
+    page.wrapped(finding.severity.into(), &format!("{indent}{:<7}  ", finding.severity), &text)
+}
+
+pub(super) fn put_finding(finding: &Finding, indent: &str, page: &mut Page<'_>) -> io::Result<()> {
+    put_text(finding, indent, page)?;
     if finding.next.is_empty() {
         return Ok(());
     }

@@ -3,6 +3,9 @@
 
 use std::ops::Range;
 
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+
 use crate::analyze::{
     metric::{bins::Axis, ends::Ends, per_flow::PerFlow},
     model::FlowId,
@@ -14,6 +17,8 @@ use crate::analyze::{
 const MAX_NOTED: usize = 1 << 16;
 /// Flows whose rate over time is kept: 16 KiB each.
 const MAX_RATES: usize = 1 << 10;
+/// Pairs of hosts whose flows may have CNPs that are not known to be for one of them.
+const MAX_AWAITED: usize = 1 << 12;
 /// Marks, CNPs and NAKs that are kept one by one: 32 MiB.
 const MAX_EVENTS: usize = 1 << 21;
 /// Bytes of a noted flow's row while the report is made.
@@ -115,6 +120,8 @@ pub(super) struct Marks {
     noted: Vec<Noted>,
     #[serde(with = "crate::stored::roomy")]
     events: Vec<Event>,
+    /// CNPs whose opposite was not known when they came: the ends of the data that the first of each slows, and when it came.
+    awaited: HashMap<Ends, i64, RandomState>,
     /// There were too many events: none is kept.
     are_too_many: bool,
     axis: Option<Axis>,
@@ -149,10 +156,27 @@ impl Marks {
             i64::MAX => slot.first_ns = time,
             _ => slot.bytes += bytes,
         }
-        if slot.noted != NONE {
-            let noted = slot.noted;
+        let noted = slot.noted;
+        if noted != NONE {
             self.note(noted, packet.path_tag(), time, bytes);
+        } else if !self.awaited.is_empty() {
+            self.may_be_awaited(flow, packet, bytes);
         }
+    }
+
+    /// Data of a flow that is not noted: perhaps a CNP is for it.
+    #[cold]
+    #[inline(never)]
+    fn may_be_awaited(&mut self, flow: FlowId, packet: &Facts, bytes: u64) {
+        let Some(ends) = Ends::of(packet) else { return };
+        let Some(&since) = self.awaited.get(&ends) else { return };
+        let sent = self.slot(flow).map_or(0, |slot| slot.bytes.saturating_sub(bytes));
+        let Some(at) = self.noting(flow, ends, packet.dest_qp().map(|qp| qp.0)) else { return };
+        if let Some(noted) = self.noted.get_mut(at as usize) {
+            noted.slowed.get_or_insert((since, sent));
+        }
+        self.begin_rate(at, packet.time());
+        self.note(at, packet.path_tag(), packet.time(), bytes);
     }
 
     pub(super) fn on_run(&mut self, run: &RunSum) {
@@ -322,6 +346,12 @@ impl Marks {
                     self.noted[own].slows = Some(at);
                 }
             }
+        }
+        if opposite.is_none()
+            && let Some(ends) = Ends::of(packet)
+            && self.awaited.len() < MAX_AWAITED
+        {
+            self.awaited.entry(Ends { src: ends.dst, dst: ends.src }).or_insert(now);
         }
         if self.axis.is_none() {
             // Packets at this very time came before it, or after it: they are left out.

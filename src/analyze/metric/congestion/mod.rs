@@ -5,6 +5,7 @@
 //! none of its packets is marked, the congestion is after the tap, or the CNPs answer losses. Such CNPs come within
 //! microseconds of a NAK.
 
+mod distance;
 mod flows;
 mod pacing;
 mod replay;
@@ -15,7 +16,7 @@ use std::ops::Range;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
-use super::{Context, Metric, Placed, ends::Ends, ratio};
+use super::{Context, Metric, Placed, ends::Ends, incast::Incast, ratio};
 use crate::{
     analyze::{
         model::{Address, FlowId},
@@ -204,10 +205,10 @@ impl Congestion {
         }
     }
 
-    /// The report's section.
-    pub(crate) fn section_with_flows(&self, context: &Context<'_>) -> Report {
+    /// The report's section. `incast`: when links were full.
+    pub(crate) fn section_with_flows(&self, context: &Context<'_>, incast: &Incast) -> Report {
         let mut section = self.section();
-        rows::fill(self, context, &mut section);
+        rows::fill(self, (context, incast), &mut section);
         section
     }
 
@@ -242,26 +243,34 @@ impl Congestion {
         }
     }
 
-    /// The widest scope at which CNPs keep a distance. A scope that no CNPs of two narrower ones meet in (a single
-    /// queue pair a host, say) proves nothing of its own.
+    /// The widest scope at which CNPs keep a distance, unless those of a narrower one keep a far longer one than that would make of it. A
+    /// scope that no CNPs of two narrower ones meet in (a single queue pair a host, say) proves nothing of its own.
     fn pacing(&self) -> Option<Limit> {
         let (qps, pairs, ports) =
             (self.per_qp.last.len(), self.per_ip_pair.last.len(), self.per_port.last.len());
         let scopes = [
-            (Pacing::PerPort, &self.per_port.gaps, ports < pairs),
-            (Pacing::PerIpPair, &self.per_ip_pair.gaps, pairs < qps),
-            (Pacing::PerQp, &self.per_qp.gaps, true),
+            (Pacing::PerPort, &self.per_port.gaps, ports, ports < pairs),
+            (Pacing::PerIpPair, &self.per_ip_pair.gaps, pairs, pairs < qps),
+            (Pacing::PerQp, &self.per_qp.gaps, qps, true),
         ];
         let proofs = scopes.into_iter().filter(|(.., is_proof)| *is_proof);
-        let mut limits = proofs.filter_map(|(scope, gaps, _)| {
+        let limits = proofs.filter_map(|(scope, gaps, keys, _)| {
             let gaps = gaps.as_deref()?;
             let least_ns = gaps.edge()?;
             // One queue pair of a pair of hosts may have its limit, or share it with others that sent nothing.
             let is_narrowest = scope == Pacing::PerQp && ports == qps;
             let confidence = if is_narrowest { Confidence::Possible } else { gaps.confidence() };
-            Some(Limit { scope, least_ns, confidence })
+            Some((Limit { scope, least_ns, confidence }, keys as u64))
         });
-        limits.next()
+        // Those that share a limit in turn are as much farther apart as they are many.
+        let explains_more = |(wide, few): (Limit, u64), (narrow, many): (Limit, u64)| {
+            let in_turn = wide.least_ns.saturating_mul(many.div_ceil(few.max(1)));
+            match narrow.least_ns > in_turn.saturating_mul(2) {
+                true => (narrow, many),
+                false => (wide, few),
+            }
+        };
+        limits.reduce(explains_more).map(|(limit, _)| limit)
     }
 
     /// The limit that CNPs keep to; where none shows, the least time between two of a queue pair, as a guess.

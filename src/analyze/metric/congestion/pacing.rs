@@ -18,6 +18,8 @@ const MIN_GAPS: u64 = 16;
 const BLOCK: u32 = 16;
 /// The longest gap that is told apart: an hour.
 const MAX_GAP_NS: u64 = 3_600_000_000_000;
+/// A limiter's distance is longer: CNPs that are nearer wait for each other, or for the frames of others, on a link.
+const LEAST_NS: u64 = 1_000;
 /// So many gaps make an edge likely.
 const MANY_GAPS: u64 = 64;
 
@@ -117,7 +119,8 @@ impl Gaps {
         let is_sharp = least > 0 && low as f64 >= 0.9 * least as f64;
         let near = self.all.count_between(0, self.shortest.saturating_add(self.shortest / 10));
         let share = if self.all.len() < MANY_GAPS { 4 } else { 20 };
-        (is_sharp && near * share >= self.all.len()).then_some(self.shortest)
+        let is_limit = is_sharp && near * share >= self.all.len() && self.shortest >= LEAST_NS;
+        is_limit.then_some(self.shortest)
     }
 
     /// How sure an edge is.

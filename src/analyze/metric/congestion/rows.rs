@@ -7,12 +7,13 @@ use hashbrown::HashMap;
 
 use super::{
     Congestion, Limit, NEAR_NAK_NS,
+    distance::Usual,
     flows::{Event, Happened, Marks, Noted, Reaction},
     replay::{self, Replay},
 };
 use crate::{
     analyze::{
-        metric::{Context, ends::Ends},
+        metric::{Context, ends::Ends, incast::Incast},
         model::Address,
         packet::path_tag,
         track::distribution::exact_summary,
@@ -36,11 +37,10 @@ struct Row {
     data: Option<usize>,
     back: Vec<usize>,
     cnps: Vec<i64>,
-    last_cnp: Option<i64>,
+    /// By CNP, whether a NAK is near.
+    are_near_nak: Vec<bool>,
     gaps: Vec<u64>,
-    last_mark: Option<i64>,
-    /// Times of marks and NAKs that the limiter let through.
-    causes: VecDeque<i64>,
+    marks: Vec<i64>,
     expected: u64,
     by_mark: u64,
     by_loss: u64,
@@ -49,11 +49,16 @@ struct Row {
 }
 
 /// Fills what needs the whole capture: rows of flows, and their sums.
-pub(super) fn fill(metric: &Congestion, context: &Context<'_>, report: &mut report::Congestion) {
+pub(super) fn fill(
+    metric: &Congestion,
+    (context, incast): (&Context<'_>, &Incast),
+    report: &mut report::Congestion,
+) {
     let marks = &metric.flows;
     // NAKs alone have no rows.
     let is_marked = report.ce_packets + report.cnps > 0;
-    let (mut rows, of) = if is_marked { group(marks, context) } else { Default::default() };
+    let Grouped { mut rows, of, unattributed } =
+        if is_marked { group(marks, context) } else { Grouped::default() };
     let limit = metric.limit();
     if let Some(events) = marks.events().filter(|_| is_marked) {
         let is_for_losses = metric.cnps_near_nak * 2 >= count(events, Happened::Nak).max(1);
@@ -66,11 +71,7 @@ pub(super) fn fill(metric: &Congestion, context: &Context<'_>, report: &mut repo
     });
     report.expected_cnps = expects.then(|| sum(|row| row.expected));
     report.cnps_for_losses = is_whole.then(|| sum(|row| row.by_loss));
-    let of_nobody = marks.noted().iter().filter(|noted| {
-        noted.slows.is_none()
-            && noted.flow.and_then(|flow| context.flow(flow)).is_some_and(|flow| flow.peer.is_none())
-    });
-    report.cnps_unattributed = of_nobody.map(|noted| noted.cnps).sum();
+    report.cnps_unattributed = unattributed.values().sum();
     report.cnps_unmarked = is_whole.then(|| sum(|row| row.unmarked));
     let mut why = |field: &'static str, is_missing: bool| {
         if is_missing {
@@ -90,12 +91,13 @@ pub(super) fn fill(metric: &Congestion, context: &Context<'_>, report: &mut repo
     let mut order: Vec<&Row> = rows.iter().filter(|row| of_row(row) != (0, 0)).collect();
     order.sort_by_key(|row| std::cmp::Reverse(of_row(row)));
     report.flow_count = order.len() as u64;
-    let maker = Maker { marks, context, reactions: &reactions, expects, is_whole };
+    let maker = Maker { marks, context, incast, reactions: &reactions, expects, is_whole, unattributed };
     report.flows = order.iter().take(MAX_LISTED).map(|row| maker.row(row)).collect();
     for (nth, (flow, row)) in
         report.flows.iter_mut().zip(order).enumerate().filter(|(_, (flow, _))| flow.cnps > 0)
     {
         let replay = match nth < replay::MAX_FLOWS && is_whole {
+            _ if maker.is_behind_bottleneck(row) => Err(Reason::BehindBottleneck),
             true => maker.replay(row, context.network.interfaces.common_bps(), flow.rate_before_bps),
             false => Err(Reason::MemoryLimit),
         };
@@ -110,26 +112,79 @@ fn count(events: &[Event], what: Happened) -> u64 {
     events.iter().filter(|event| event.what == what).count() as u64
 }
 
-/// The rows, and the row of each noted flow: of its own data, and of the data that its CNPs slow.
-fn group(marks: &Marks, context: &Context<'_>) -> (Vec<Row>, Vec<[usize; 2]>) {
+/// Rows, and which of them are for whom.
+#[derive(Default)]
+struct Grouped {
+    rows: Vec<Row>,
+    /// The rows of each noted flow: of its own data, and of the data that its CNPs slow.
+    of: Vec<[usize; 2]>,
+    /// CNPs of which it is not known whose data they slow, by the ends of that data.
+    unattributed: HashMap<Ends, u64, RandomState>,
+}
+
+fn group(marks: &Marks, context: &Context<'_>) -> Grouped {
     let noted = marks.noted();
-    let (mut rows, mut of) = (Vec::new(), Vec::new());
+    let mut all = Grouped::default();
     for at in 0..noted.len() {
-        of.push([rows.len(); 2]);
-        rows.push(Row { data: Some(at), ..Row::default() });
+        all.of.push([all.rows.len(); 2]);
+        all.rows.push(Row { data: Some(at), ..Row::default() });
+    }
+    let slowed = |at: usize, back: &Noted| {
+        let opposite = || marks.find(context.flow(back.flow?)?.peer?);
+        back.slows.map(|at| at as usize).or_else(opposite).filter(|&slowed| slowed != at)
+    };
+    let slowed: Vec<Option<usize>> = noted.iter().enumerate().map(|(at, back)| slowed(at, back)).collect();
+    // Without an acknowledgement nothing shows which flow of two hosts a CNP is for, unless there is one only.
+    let is_known = |at: usize| {
+        let known = noted[at].flow.and_then(|flow| context.flow(flow));
+        slowed[at].is_some() || slowed.contains(&Some(at)) || known.is_some_and(|flow| flow.peer.is_some())
+    };
+    let mut alone = HashMap::<Ends, [Alone; 2], RandomState>::default();
+    for (at, one) in noted.iter().enumerate().filter(|&(at, _)| !is_known(at)) {
+        let [capable, incapable] = marks.data_packets(at);
+        let back = Ends { src: one.ends.dst, dst: one.ends.src };
+        match (one.cnps > 0, capable + incapable > 0) {
+            (true, _) => alone.entry(back).or_default()[0].add(at),
+            (false, true) => alone.entry(one.ends).or_default()[1].add(at),
+            (false, false) => {}
+        }
     }
     for (at, back) in noted.iter().enumerate() {
-        let opposite = || marks.find(context.flow(back.flow?)?.peer?);
-        let slowed = back.slows.map(|at| at as usize).or_else(opposite).filter(|&slowed| slowed != at);
-        let row = slowed.unwrap_or_else(|| {
+        let ends = Ends { src: back.ends.dst, dst: back.ends.src };
+        let only = || match alone.get(&ends)? {
+            [Alone::One(cnps), Alone::One(data)] if *cnps == at => Some(*data),
+            _ => None,
+        };
+        let row = slowed[at].or_else(only).unwrap_or_else(|| {
             // CNPs of an unknown opposite have a row without data.
-            rows.push(Row::default());
-            rows.len() - 1
+            if back.cnps > 0 {
+                *all.unattributed.entry(ends).or_default() += back.cnps;
+            }
+            all.rows.push(Row::default());
+            all.rows.len() - 1
         });
-        rows[row].back.push(at);
-        of[at][1] = row;
+        all.rows[row].back.push(at);
+        all.of[at][1] = row;
     }
-    (rows, of)
+    all
+}
+
+/// Whether there is one of a kind.
+#[derive(Clone, Copy, Debug, Default)]
+enum Alone {
+    #[default]
+    None,
+    One(usize),
+    Several,
+}
+
+impl Alone {
+    fn add(&mut self, at: usize) {
+        *self = match self {
+            Alone::None => Alone::One(at),
+            _ => Alone::Several,
+        };
+    }
 }
 
 /// Whoever shares one limit of CNPs.
@@ -162,7 +217,7 @@ fn judge(
         };
         let here = &mut rows[row];
         match event.what {
-            Happened::Mark => here.last_mark = Some(now),
+            Happened::Mark => here.marks.push(now),
             Happened::Nak if !is_for_losses => continue,
             Happened::Nak => {}
             Happened::Cnp => {
@@ -180,11 +235,20 @@ fn judge(
         if answered.get(&scope).is_none_or(|&last| is_due(last)) {
             answered.insert(scope, now);
             here.expected += 1;
-            here.causes.push_back(now);
         }
     }
+    let for_marks = |row: &Row| {
+        let cnps = row.cnps.iter().copied().zip(&row.are_near_nak);
+        cnps.filter(|&(_, &is_near)| !is_near).map(|(cnp, _)| cnp).collect::<Vec<_>>()
+    };
+    for row in rows.iter_mut().filter(|row| !row.marks.is_sorted()) {
+        row.marks.sort_unstable();
+    }
+    let known: Vec<(Vec<i64>, &Row)> = rows.iter().map(|row| (for_marks(row), row)).collect();
+    let usual = Usual::of(known.iter().flat_map(|(cnps, row)| cnps.iter().map(|&cnp| (cnp, &row.marks[..]))));
+    drop(known);
     for row in rows {
-        row.measure();
+        row.explain(usual);
     }
 }
 
@@ -214,32 +278,35 @@ impl NearNaks {
 
 impl Row {
     fn cnp(&mut self, now: i64, is_near_nak: bool) {
-        let is_marked = self.last_mark.is_some_and(|mark| now.saturating_sub(mark) <= LONGEST_NS);
-        *match (is_marked, is_near_nak) {
-            (true, _) => &mut self.by_mark,
-            (false, true) => &mut self.by_loss,
-            (false, false) => &mut self.unmarked,
-        } += 1;
-        if let Some(gap) = self.last_cnp.and_then(|last| u64::try_from(now.saturating_sub(last)).ok()) {
+        let last = self.cnps.last();
+        if let Some(gap) = last.and_then(|&last| u64::try_from(now.saturating_sub(last)).ok()) {
             self.gaps.push(gap);
         }
-        self.last_cnp = Some(now);
         self.cnps.push(now);
+        self.are_near_nak.push(is_near_nak);
     }
 
-    /// The times from marks to CNPs. If each cause has its CNP, they belong together in order; else a CNP is for the latest cause
-    /// before it.
-    fn measure(&mut self) {
-        let is_complete = self.causes.len() == self.cnps.len();
-        for &cnp in &self.cnps {
-            let before = self.causes.partition_point(|&cause| cause <= cnp);
-            let cause = match before.checked_sub(1) {
-                None => continue,
-                Some(_) if is_complete => self.causes.pop_front(),
-                Some(last) => self.causes.drain(..=last).next_back(),
+    /// What each CNP is for: the mark at the usual distance before it; else the NAK beside it; else the last mark.
+    fn explain(&mut self, usual: Option<Usual>) {
+        for (&cnp, &is_near_nak) in self.cnps.iter().zip(&self.are_near_nak) {
+            let before = self.marks.partition_point(|&mark| mark <= cnp);
+            let last = before.checked_sub(1).and_then(|at| self.marks.get(at)).copied();
+            // Without a usual distance, a mark that is as near as the NAK is no worse an explanation.
+            let longest = match (is_near_nak, usual) {
+                (true, Some(_)) => i64::MIN,
+                (true, None) => NEAR_NAK_NS,
+                (false, _) => LONGEST_NS,
             };
-            let since = cause.map(|cause| cnp.saturating_sub(cause)).filter(|&ns| ns <= LONGEST_NS);
-            self.latencies.extend(since.and_then(|ns| u64::try_from(ns).ok()));
+            let last = last.filter(|&mark| cnp.saturating_sub(mark) <= longest);
+            let nearest = || usual.and_then(|usual| usual.nearest(cnp, &self.marks));
+            let mark = usual.and_then(|usual| usual.mark(cnp, &self.marks));
+            let mark = mark.or_else(|| last.map(|last| nearest().unwrap_or(last)));
+            *match (mark, is_near_nak) {
+                (Some(_), _) => &mut self.by_mark,
+                (None, true) => &mut self.by_loss,
+                (None, false) => &mut self.unmarked,
+            } += 1;
+            self.latencies.extend(mark.and_then(|mark| u64::try_from(cnp.saturating_sub(mark)).ok()));
         }
     }
 }
@@ -251,6 +318,8 @@ struct Maker<'a, 'c> {
     reactions: &'a [Option<Reaction>],
     expects: bool,
     is_whole: bool,
+    incast: &'a Incast,
+    unattributed: HashMap<Ends, u64, RandomState>,
 }
 
 impl Maker<'_, '_> {
@@ -267,6 +336,9 @@ impl Maker<'_, '_> {
         let reaction = row.data.and_then(|at| self.reactions[at]);
         let [before, after] = row.data.map_or([None; 2], |at| self.rates(at, &row.cnps));
         let bits = |bytes: Option<f64>| bytes.map(|bytes| (bytes * 8.0) as u64);
+        // Some of the CNPs for its hosts may be for it: then they are more than are known.
+        let is_sure = ends.is_none_or(|ends| !self.unattributed.contains_key(&ends)) || data.is_none();
+        let is_hidden = self.is_behind_bottleneck(row);
         let mut out = MarkedFlow {
             flow: known.map(|known| known.index),
             src: ends.map_or_else(String::new, |ends| ends.src.to_string()),
@@ -280,7 +352,7 @@ impl Maker<'_, '_> {
             ce_packets,
             ce_ratio: (capable > 0).then(|| ce_packets as f64 / capable as f64),
             cnps,
-            expected_cnps: self.expects.then_some(row.expected),
+            expected_cnps: (self.expects && is_sure).then_some(row.expected),
             cnps_for_marks: self.is_whole.then_some(row.by_mark),
             cnps_for_losses: self.is_whole.then_some(row.by_loss),
             cnps_unmarked: self.is_whole.then_some(row.unmarked),
@@ -290,7 +362,7 @@ impl Maker<'_, '_> {
             rate_after_bps: bits(after),
             reactions: reaction.map_or(0, |reaction| reaction.cnps),
             reaction_ratio: reaction.map(|reaction| reaction.ratio),
-            keeps_rate: keeps_rate(cnps, reaction, before.zip(after)),
+            keeps_rate: keeps_rate(cnps, reaction, before.zip(after)).filter(|keeps| !(*keeps && is_hidden)),
             cnps_with_data: backs().any(|back| data.is_some_and(|data| is_one_queue(data, back))),
             cnp_frames: backs()
                 .find(|back| back.cnps > 0)
@@ -307,14 +379,34 @@ impl Maker<'_, '_> {
                 if data.is_some() { Reason::NotEct } else { Reason::Unpaired },
             ),
             ("expected_cnps", !self.expects && cnps > 0, self.reason()),
+            ("expected_cnps", self.expects && !is_sure, Reason::Unpaired),
             ("cnp_interval_ns", out.cnp_interval_ns.is_none() && cnps > 0, self.reason()),
             ("ce_to_cnp_ns", out.ce_to_cnp_ns.is_none() && cnps > 0, self.reason()),
             ("reaction_ratio", out.reaction_ratio.is_none() && cnps > 0, Reason::TooFew),
-            ("keeps_rate", out.keeps_rate.is_none() && cnps > 0, Reason::TooFew),
+            (
+                "keeps_rate",
+                out.keeps_rate.is_none() && cnps > 0,
+                if is_hidden { Reason::BehindBottleneck } else { Reason::TooFew },
+            ),
         ];
         let missing = missing.into_iter().filter(|&(_, is_missing, _)| is_missing);
         out.why = missing.map(|(field, _, reason)| (field.into(), reason)).collect();
         out
+    }
+
+    /// Whether the tap is behind the bottleneck of this marked flow: then the queue there sets the rate at the tap, as long as it is not
+    /// empty, whatever the sender does. The link was full while CNPs came.
+    fn is_behind_bottleneck(&self, row: &Row) -> bool {
+        let Some(data) = row.data.and_then(|at| self.marks.noted().get(at)) else { return false };
+        let (Some(&first), Some(&last), true) = (row.cnps.first(), row.cnps.last(), data.marks > 0) else {
+            return false;
+        };
+        let full = data.flow.and_then(|flow| self.incast.full_ns(flow));
+        match full {
+            Some(full) => u128::from(full) * 2 >= u128::from(last.abs_diff(first)),
+            // Where most packets are marked, a queue stands.
+            None => row.data.is_some_and(|at| data.marks * 2 >= self.marks.data_packets(at)[0]),
+        }
     }
 
     fn reason(&self) -> Reason {

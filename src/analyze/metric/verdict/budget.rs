@@ -1,11 +1,12 @@
 //! Sums of what a flow's time went to.
 
 use super::{
-    CAUSES, Effect, HELD_NS, LATE_NS, LATE_ROUND_TRIPS, MIN_LATE, PRIORITIES, STOPS, Stop, UNUSUAL,
+    CAUSES, LATE_NS, LATE_ROUND_TRIPS, MIN_LATE, PRIORITIES, Stop, UNUSUAL,
     gap::{Gap, Part},
+    stops::{Stops, held},
 };
 use crate::{
-    analyze::model::{FlowId, Space, Trigger},
+    analyze::model::{FlowId, Space},
     report::TimeCause,
 };
 
@@ -114,60 +115,29 @@ pub(super) struct TimeBudget {
     pub(super) tag: u64,
     pub(super) place: (u16, u8),
     pub(super) asked_before: i64,
-    /// Numbers of senders of pauses, and how long these stopped it.
-    pub(super) stopped: [(u8, u64); STOPS],
-    /// The pause in which its last timeout was.
-    pub(super) timed_out_in: Option<u8>,
+    /// The pauses that stopped it.
+    pub(super) stops: Stops,
+    /// The source whose pauses were in its longest paused silence.
+    pub(super) paused_by: Option<u8>,
+    /// A pause holds it, and the capture ends then.
+    pub(super) held_until: Option<i64>,
     /// By priority, what pauses of it would have taken, while it is not known which one is its own.
     others: Option<Box<[Other; PRIORITIES]>>,
 }
 
 /// What pauses of a priority would have taken of a flow's time.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct Other {
     from: [u64; CAUSES],
     times: u32,
     longest: (u64, u64),
-    stopped: [(u8, u64); STOPS],
-}
-
-impl Default for Other {
-    fn default() -> Other {
-        Other { from: [0; CAUSES], times: 0, longest: (0, 0), stopped: [(u8::MAX, 0); STOPS] }
-    }
+    stops: Stops,
+    paused_by: Option<u8>,
 }
 
 /// Adds to a sum. The times of a capture may say anything.
 fn grow(sum: &mut u64, ns: u64) {
     *sum = sum.saturating_add(ns);
-}
-
-fn note_stop(stopped: &mut [(u8, u64); STOPS], source: u8, ns: u64) {
-    let known = stopped.iter_mut().find(|(by, _)| *by == source || *by == u8::MAX);
-    if let Some(known) = known {
-        *known = (source, known.1.saturating_add(ns));
-    }
-}
-
-/// Calls `on_part` with each part of a silence in which a pause held the sender: its number, the pause, and how long.
-fn held(gap: &Gap, parts: &[Part; 3], stops: &[Stop], mut on_part: impl FnMut(usize, &Stop, i64)) {
-    // A packet within a pause shows that its sender is not stopped; but the answers that it waits for may be.
-    let on_its_way = gap.rtt.map_or(HELD_NS, |rtt| HELD_NS + i64::from(rtt));
-    let is_unanswered = |stop: &Stop| gap.is_unanswered_at(stop.since.saturating_add(on_its_way));
-    for (at, &Part { cause, from, to, .. }) in parts.iter().enumerate() {
-        // Before its READ was asked for, a pause that held anything held the request.
-        let end = if gap.space() == Space::Response && cause == TimeCause::Idle { to } else { gap.to };
-        let last = stops.iter().rev().find(|stop| stop.from < end);
-        let is_held = last.is_some_and(|last| last.is_over && end.saturating_sub(last.to) <= HELD_NS);
-        let may_be_paused = cause != TimeCause::Idle || is_held;
-        let stops_it = |stop: &&Stop| stop.is_over && may_be_paused || is_unanswered(stop);
-        for stop in stops.iter().filter(stops_it) {
-            let stopped = stop.to.min(to).saturating_sub(stop.from.max(from)).max(0);
-            if stopped > 0 {
-                on_part(at, stop, stopped);
-            }
-        }
-    }
 }
 
 impl TimeBudget {
@@ -191,8 +161,9 @@ impl TimeBudget {
             tag: 0,
             place: (0, 8),
             asked_before: 0,
-            stopped: [(u8::MAX, 0); STOPS],
-            timed_out_in: None,
+            stops: Stops::default(),
+            paused_by: None,
+            held_until: None,
             others: None,
         }
     }
@@ -217,10 +188,13 @@ impl TimeBudget {
         let mut left = parts.map(|part| part.to.saturating_sub(part.from));
         held(gap, &parts, stops, |at, stop, ns| {
             left[at] -= ns;
+            if ns as u64 > self.longest[TimeCause::Paused as usize].0 {
+                self.paused_by = Some(stop.source);
+            }
             self.add(TimeCause::Paused, ns, gap.from, gap.frame);
             grow(&mut self.paused_from[parts[at].cause as usize], ns as u64);
-            self.stopped_by(stop.source, ns as u64);
         });
+        self.stops.take(gap, &parts, stops);
         self.add_left(gap, parts, left);
     }
 
@@ -247,9 +221,14 @@ impl TimeBudget {
             let Some(other) = others.get_mut(priority as usize) else { return };
             grow(&mut other.from[parts[at].cause as usize], ns as u64);
             other.times = other.times.saturating_add(1);
-            other.longest = other.longest.max((ns as u64, gap.frame));
-            note_stop(&mut other.stopped, stop.source, ns as u64);
+            if (ns as u64, gap.frame) > other.longest {
+                (other.longest, other.paused_by) = ((ns as u64, gap.frame), Some(stop.source));
+            }
         });
+        if !stops.is_empty() {
+            let others = self.others.get_or_insert_with(Default::default);
+            others[priority as usize].stops.take(gap, parts, stops);
+        }
     }
 
     /// Its priority is another one than was thought: no pause so far was one of that, but perhaps one of this.
@@ -259,22 +238,18 @@ impl TimeBudget {
         for (ns, back) in self.ns.iter_mut().zip(std::mem::take(&mut self.paused_from)) {
             grow(ns, back);
         }
-        self.stopped = [(u8::MAX, 0); STOPS];
-        self.timed_out_in = None;
+        (self.stops, self.paused_by) = (Stops::default(), None);
         let others = self.others.take();
-        let Some(other) = others.as_ref().and_then(|others| others.get(priority as usize)) else { return };
+        let other = others.and_then(|others| others.into_iter().nth(priority.into()));
+        let Some(other) = other else { return };
         for (cause, from) in other.from.into_iter().enumerate() {
             let from = from.min(self.ns[cause]);
             self.ns[cause] -= from;
             self.paused_from[cause] = from;
             grow(&mut self.ns[at], from);
         }
-        (self.times[at], self.longest[at], self.stopped) = (other.times, other.longest, other.stopped);
-    }
-
-    /// Notes how long a pause stopped it.
-    pub(super) fn stopped_by(&mut self, source: u8, ns: u64) {
-        note_stop(&mut self.stopped, source, ns);
+        (self.times[at], self.longest[at]) = (other.times, other.longest);
+        (self.stops, self.paused_by) = (other.stops, other.paused_by);
     }
 
     /// The part of the waiting beyond what this flow waits if answers are not late. A late answer takes the place of one that would have
@@ -291,18 +266,5 @@ impl TimeBudget {
         let usual = self.ns[waiting].saturating_sub(late).checked_div(others.into()).unwrap_or(u64::MAX);
         let replaced = u64::from(times.saturating_sub(others));
         late.saturating_sub(usual.min(2 * rtt_ns).saturating_mul(replaced))
-    }
-
-    /// A packet that is retransmitted after a timeout counts for the pause of that timeout.
-    pub(super) fn resent_after(&mut self, gap: &Gap, effects: &mut [Effect]) {
-        match (gap.again, self.timed_out_in) {
-            (Some(Trigger::Timeout), Some(by)) => {
-                if let Some(effect) = effects.get_mut(by as usize) {
-                    effect.resent += 1;
-                }
-            }
-            (None, _) => self.timed_out_in = None,
-            _ => {}
-        }
     }
 }

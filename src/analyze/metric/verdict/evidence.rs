@@ -69,10 +69,9 @@ impl Evidence<'_> {
         }
     }
 
-    /// Whose pauses stopped it most.
+    /// Whose pause stopped it longest.
     fn source(&self) -> String {
-        let most = self.budget.stopped.iter().max_by_key(|(_, ns)| *ns);
-        let source = most.and_then(|&(number, _)| self.network.pauses.source(number));
+        let source = self.budget.paused_by.and_then(|number| self.network.pauses.source(number));
         source.map_or_else(String::new, |source| match source.one_priority() {
             None => format!(" of {}, of {}", source.sender, priority(None)),
             number => format!(" of {}, {}", source.sender, priority(number)),

@@ -21,10 +21,22 @@ pub(super) struct Gap {
     pub(super) to: i64,
     /// Why what ended it was retransmitted.
     pub(super) again: Option<Trigger>,
+    /// The packet before it was not the end of a message.
+    pub(super) is_within: bool,
+    /// Nothing ended it but the end of the capture.
+    pub(super) is_open: bool,
+    /// Without pauses it would be no silence.
+    pub(super) is_pace: bool,
     /// What ended it begins a message.
     pub(super) begins: bool,
+    /// Another timeout showed with what ended it.
+    pub(super) shows_timeout: bool,
+    /// Retransmitted packets so far.
+    pub(super) retransmits: u64,
     /// Messages that were not complete then.
     pub(super) messages: u32,
+    /// Packets before it, if it is open.
+    pub(super) packets: u64,
     /// The shortest round trip so far.
     pub(super) rtt: Option<u32>,
     pub(super) interface: u16,
@@ -62,6 +74,11 @@ impl Part {
     }
 }
 
+/// The mean time between so many packets.
+pub(super) fn mean_ns(from: i64, to: i64, packets: u64) -> i64 {
+    to.saturating_sub(from) / i64::try_from(packets).unwrap_or(i64::MAX).max(1)
+}
+
 impl From<&Silence> for Gap {
     fn from(silence: &Silence) -> Gap {
         let &Silence { from_ns: from, to_ns: to, answered_ns: answered, hears, is_answered, .. } = silence;
@@ -72,8 +89,14 @@ impl From<&Silence> for Gap {
             from,
             to,
             again: silence.again,
+            is_within: silence.is_within,
+            is_open: silence.is_open,
+            is_pace: silence.is_pace,
             begins: silence.begins,
+            shows_timeout: silence.shows_timeout,
+            retransmits: silence.retransmits,
             messages: silence.messages,
+            packets: silence.packets,
             rtt: silence.rtt_ns,
             interface: silence.interface,
             tag: silence.path_tag,
@@ -91,8 +114,14 @@ impl From<&DataSilence> for Gap {
             from: silence.from_ns,
             to: silence.to_ns,
             again: silence.again,
+            is_within: !silence.begins,
+            is_open: silence.is_open,
+            is_pace: silence.is_pace,
             begins: silence.begins,
+            shows_timeout: false,
+            retransmits: 0,
             messages: !silence.begins as u32,
+            packets: silence.packets,
             rtt: silence.rtt_ns,
             interface: silence.interface,
             tag: silence.path_tag,
@@ -108,6 +137,16 @@ impl Gap {
             Of::Requests { .. } => Space::Request,
             Of::Data { .. } => Space::Response,
         }
+    }
+
+    /// The mean time between the packets before it.
+    pub(super) fn mean_ns(&self) -> i64 {
+        mean_ns(self.start, self.from, self.packets)
+    }
+
+    /// Whether it is one of READ data.
+    pub(super) fn is_data(&self) -> bool {
+        matches!(self.of, Of::Data { .. })
     }
 
     pub(super) fn lasted(&self) -> i64 {

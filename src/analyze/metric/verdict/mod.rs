@@ -20,12 +20,14 @@ mod budget;
 mod evidence;
 mod gap;
 mod rows;
+mod stops;
 
 use self::{
     budget::{Early, TimeBudget},
-    gap::Gap,
+    gap::{Gap, mean_ns},
+    stops::Quiet,
 };
-use super::{DataSilence, Metric, Placed, QUIET_NS, Silence, per_flow::PerFlow};
+use super::{DataSilence, Metric, PassingSilence, Placed, QUIET_NS, Silence, per_flow::PerFlow};
 use crate::{
     analyze::{
         model::{FlowId, Space, Trigger},
@@ -42,8 +44,6 @@ pub(crate) use rows::SlowFlows;
 
 /// Flows whose silences are counted: about a kilobyte each.
 const MAX_BUDGETS: usize = 1 << 16;
-/// A sender that goes on so soon after a pause had waited for its end.
-const HELD_NS: i64 = 5_000;
 /// A silence in the middle of a message that is so many times longer than usual is no pace.
 const UNUSUAL: u64 = 8;
 /// An answer that takes longer than so many round trips, and than this time, is late.
@@ -53,8 +53,6 @@ const LATE_NS: i64 = 20_000;
 const MIN_LATE: u32 = 8;
 /// Flows that are kept ready for a map of priorities that comes later: about a kilobyte each.
 const MAX_UNTOLD: usize = 1 << 12;
-/// Senders of pauses that are kept for each flow.
-const STOPS: usize = 4;
 const CAUSES: usize = TimeCause::ALL.len();
 const NONE: u32 = u32::MAX;
 
@@ -66,9 +64,9 @@ pub struct Verdicts {
     #[serde(with = "crate::stored::roomy")]
     budgets: Vec<TimeBudget>,
     free: Vec<u32>,
-    /// What pauses did, by the number of their source.
-    effects: Vec<Effect>,
     stops: Vec<Stop>,
+    /// What budgets hold beside themselves, of pauses that stopped them.
+    stops_bytes: usize,
     not_kept: u64,
     /// Some flows are kept ready for a map of priorities.
     are_untold: bool,
@@ -87,15 +85,6 @@ impl Default for OfFlow {
     fn default() -> OfFlow {
         OfFlow { bytes: 0, budget: NONE, early: Early::default() }
     }
-}
-
-/// What one sender's pauses of one priority did.
-#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
-struct Effect {
-    messages: u64,
-    spanning: u64,
-    timeouts: u64,
-    resent: u64,
 }
 
 impl Verdicts {
@@ -169,14 +158,24 @@ impl Verdicts {
         }
         let parts = gap.parts(&mut budget.pace, budget.first_cnp.is_some());
         budget.add_left(gap, parts, parts.map(|part| part.to.saturating_sub(part.from)));
-        budget.resent_after(gap, &mut self.effects);
         true
+    }
+
+    /// Whether a pause stopped the flow in this silence.
+    fn was_stopped(&mut self, gap: &Gap, network: &Network) -> bool {
+        let place = (gap.interface, network.priorities.of(gap.tag));
+        network.stops_within(place, gap.from, gap.to, &mut self.stops);
+        let quiet = Quiet::from(gap);
+        self.stops.iter().any(|stop| quiet.is_of(stop))
     }
 
     fn take(&mut self, gap: &Gap, network: &Network) {
         let (id, space) = (gap.flow, gap.space());
         let pauses = &network.pauses;
         let stops_any = pauses.stop_any();
+        if gap.is_pace && gap.again.is_none() && !self.was_stopped(gap, network) {
+            return;
+        }
         let flow = self.flows[space as usize].entry(id);
         if !stops_any
             && let Some(flow) = flow
@@ -211,6 +210,19 @@ impl Verdicts {
             _ => {}
         }
         budget.resent += gap.again.is_some() as u32;
+        let held = budget.stops.heap_bytes();
+        if gap.is_open {
+            network.stops_within(place, gap.from, gap.to, &mut self.stops);
+            let longest = budget.longest.iter().map(|&(ns, _)| ns).max().unwrap_or(0);
+            let longest = i64::try_from(longest.saturating_mul(2)).unwrap_or(i64::MAX);
+            let usual = longest.max(gap.mean_ns().saturating_mul(UNUSUAL as i64));
+            let quiet = Quiet { open: Some(usual), ..Quiet::from(gap) };
+            if budget.stops.take_quiet(&quiet, &self.stops) {
+                budget.held_until = Some(gap.to);
+            }
+            self.stops_bytes += budget.stops.heap_bytes() - held;
+            return;
+        }
         let parts = gap.parts(&mut budget.pace, budget.first_cnp.is_some());
         // Until DCBX says which priority a flow has, it may be any that is paused.
         if stops_any && at < MAX_UNTOLD && network.priorities.map().is_none() {
@@ -227,33 +239,43 @@ impl Verdicts {
         }
         let stops = &self.stops[..if stops_any { self.stops.len() } else { 0 }];
         budget.divide(gap, parts, stops);
-        let Some(longest) = stops.iter().max_by_key(|stop| stop.to.saturating_sub(stop.from)) else {
-            budget.resent_after(gap, &mut self.effects);
-            return;
-        };
-        let by = longest.source;
-        if self.effects.len() <= by as usize {
-            self.effects.resize(by as usize + 1, Effect::default());
-        }
-        let paused = stops.iter().fold(0, |sum, stop| sum + (stop.to - stop.from));
-        let effect = &mut self.effects[by as usize];
-        // Each pause counts once, with the silence in which it ended.
-        if stops.iter().any(|stop| stop.is_over) {
-            effect.messages += !gap.begins as u64;
-            effect.spanning += gap.messages as u64;
-        }
         // Of READs, the requests tell of their timeouts.
-        if space == Space::Response {
+        if stops_any && space == Space::Request {
+            let mut paused = Vec::new();
+            if gap.again == Some(Trigger::Timeout) && gap.lasted() > QUIET_NS {
+                network.add_stops_elsewhere(id, gap.from, gap.to, &mut self.stops);
+                let sum = |source: u8| {
+                    let its = self.stops.iter().filter(|stop| stop.source == source);
+                    its.fold(0, |sum, stop| sum + (stop.to - stop.from))
+                };
+                // A timer that ran for a shorter time in the pause than out of it would have expired anyway.
+                paused = self.stops.iter().map(|stop| stop.source).collect();
+                paused.sort_unstable();
+                paused.dedup();
+                paused.retain(|&source| sum(source) * 2 > gap.lasted());
+            }
+            budget.stops.retransmission(gap, paused);
+        }
+        self.stops_bytes += budget.stops.heap_bytes().saturating_sub(held);
+    }
+
+    /// A silence on another link than that where the flow is seen first.
+    fn take_elsewhere(&mut self, silence: &PassingSilence, network: &Network) {
+        let &PassingSilence { flow: id, space, start_ns, from_ns, to_ns, is_within, messages, .. } = silence;
+        let place = (silence.interface, network.priorities.of(silence.path_tag));
+        network.stops_within(place, from_ns, to_ns, &mut self.stops);
+        if self.stops.is_empty() {
             return;
         }
-        // A timer that ran for a shorter time in the pause than out of it would have expired anyway.
-        if gap.again == Some(Trigger::Timeout) && gap.lasted() > QUIET_NS && paused * 2 > gap.lasted() {
-            effect.timeouts += 1;
-            effect.resent += 1;
-            budget.timed_out_in = Some(by);
-        } else {
-            budget.resent_after(gap, &mut self.effects);
-        }
+        // Without a silence so far where it is seen first, its beginning is not known here: the first silence tells it.
+        let at = self.budget(id, space, None).or_else(|| self.budget(id, space, Some(i64::MIN)));
+        let Some(budget) = at.and_then(|at| self.budgets.get_mut(at)) else { return };
+        let mean = || mean_ns(start_ns, from_ns, silence.packets);
+        let open = silence.is_open.then(|| mean().saturating_mul(UNUSUAL as i64));
+        let held = budget.stops.heap_bytes();
+        let quiet = Quiet { start: start_ns, from: from_ns, is_within, messages, open };
+        budget.stops.take_quiet(&quiet, &self.stops);
+        self.stops_bytes += budget.stops.heap_bytes() - held;
     }
 }
 
@@ -322,6 +344,10 @@ impl Metric for Verdicts {
         budget.into_iter().for_each(prefetch::lines);
     }
 
+    fn on_passing_silence(&mut self, silence: &PassingSilence, network: &Network) {
+        self.take_elsewhere(silence, network);
+    }
+
     fn on_retire(&mut self, flow: FlowId) {
         for flows in &mut self.flows {
             let old = flows.retire(flow).filter(|old| old.budget != NONE);
@@ -332,6 +358,6 @@ impl Metric for Verdicts {
     fn heap_bytes(&self) -> usize {
         // What waits for a map of priorities is about as large again.
         let waiting = if self.are_untold { self.budgets.len().min(MAX_UNTOLD) } else { 0 };
-        (waiting + self.budgets.capacity()) * size_of::<TimeBudget>()
+        (waiting + self.budgets.capacity()) * size_of::<TimeBudget>() + self.stops_bytes
     }
 }

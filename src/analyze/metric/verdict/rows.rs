@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, cmp::Reverse, collections::BTreeMap};
 
-use super::{super::Context, CAUSES, Effect, OfFlow, TimeBudget, Verdicts, evidence::Evidence};
+use super::{super::Context, CAUSES, OfFlow, TimeBudget, Verdicts, evidence::Evidence, stops::Stopped};
 use crate::{
     analyze::{
         metric::{FlowActivity, bit_rate, incast::Incast},
@@ -63,6 +63,22 @@ struct Judge<'a, 'c> {
     pauses: &'a PauseRows,
 }
 
+/// A flow that may be slow, and what is known of it.
+struct Judging<'a> {
+    /// Its place in the report.
+    flow: usize,
+    activity: FlowActivity,
+    budget: Cow<'a, TimeBudget>,
+}
+
+impl TimeBudget {
+    /// When its time ended: with its last packet or answer, or with the capture if a pause holds it then.
+    fn end(&self, activity: FlowActivity) -> i64 {
+        let last = activity.last_request_ns.max(activity.last_answer_ns);
+        self.held_until.map_or(last, |until| until.max(last))
+    }
+}
+
 /// A slow flow, and what the evidence for its shares is made from.
 struct Judged {
     row: SlowFlow,
@@ -74,18 +90,17 @@ struct Judged {
 impl Judge<'_, '_> {
     fn section(&self) -> SlowFlows {
         let mut section = SlowFlows {
-            effects: self.effects(),
+            effects: vec![PauseEffect::default(); self.network.pauses.source_count()],
             why: (self.verdicts.not_kept > 0).then_some(Reason::MemoryLimit),
             ..SlowFlows::default()
         };
         let mut slow = Vec::new();
         for space in [Space::Request, Space::Response] {
             for (id, of_flow) in self.verdicts.flows[space as usize].iter() {
-                let Some((budget, judged)) = self.judged(id, space, of_flow) else { continue };
+                let Some(judging) = self.judging(id, space, of_flow) else { continue };
+                self.note_stopped(&judging, &mut section);
+                let Some(judged) = self.row(&judging) else { continue };
                 let row = &judged.row;
-                if row.shares.iter().any(|share| share.cause == TimeCause::Paused) {
-                    self.note_stopped(row, &budget, &mut section);
-                }
                 if sending(row) * 100 < row.lasted_ns as u128 * BUSY {
                     section.count += 1;
                     slow.push(judged);
@@ -98,57 +113,53 @@ impl Judge<'_, '_> {
         section.victims.values_mut().for_each(|(_, flows)| keep_longest(flows));
         keep_worst(&mut slow);
         section.flows = slow.into_iter().map(|judged| self.with_evidence(judged)).collect();
-        // Where no flow was silent in a source's pauses, nothing came of them.
-        for effect in section.effects.iter_mut().filter(|effect| effect.flows == 0) {
-            *effect = PauseEffect::default();
-        }
         section
     }
 
-    /// What the pauses of each source did to messages.
-    fn effects(&self) -> Vec<PauseEffect> {
-        let effect = |number: usize| {
-            let Effect { messages, spanning, timeouts, resent } =
-                self.verdicts.effects.get(number).copied().unwrap_or_default();
-            PauseEffect {
-                messages_stopped: messages,
-                messages_spanning: spanning,
-                timeouts,
-                retransmits: resent,
-                ..PauseEffect::default()
-            }
-        };
-        (0..self.network.pauses.source_count()).map(effect).collect()
-    }
-
     /// A flow that pauses stopped: counts it for their sources, and names it at the culprits of these pauses.
-    fn note_stopped(&self, row: &SlowFlow, budget: &TimeBudget, section: &mut SlowFlows) {
-        let mut stopped: BTreeMap<(usize, bool), u64> = BTreeMap::new();
-        for &(number, ns) in &budget.stopped {
-            if let Some(effect) = section.effects.get_mut(number as usize) {
-                effect.flows += 1;
-                effect.effective_ns = effect.effective_ns.max(ns);
+    fn note_stopped(&self, judging: &Judging<'_>, section: &mut SlowFlows) {
+        let &Judging { flow, activity, ref budget } = judging;
+        let mut culprits: BTreeMap<usize, (bool, u64)> = BTreeMap::new();
+        for stopped in budget.stops.iter() {
+            let Some(source) = self.network.pauses.source(stopped.source) else { continue };
+            let position = self.pauses.positions.get(source);
+            let is_from_there = position.is_some_and(|position| position.is_of_pausing_host(activity.src));
+            let is_stopped = !is_from_there && stopped.ns > 0 && self.is_honored(stopped, budget, activity);
+            // A pause of the acknowledgements stops nothing of the flow, but it is why the sender's timer expired.
+            if !is_stopped && stopped.timeouts == 0 {
+                continue;
             }
-            let source = self.network.pauses.source(number).filter(|_| ns > 0);
-            let position = source.and_then(|source| self.pauses.positions.get(source));
-            for &culprit in position.map_or(&[][..], |position| &position.culprits) {
-                *stopped.entry(culprit).or_default() += ns;
+            if let Some(effect) = section.effects.get_mut(usize::from(stopped.source)) {
+                stopped.add_to(effect);
+            }
+            for &(culprit, is_own) in position.map_or(&[][..], |position| &position.culprits) {
+                let (is_direct, longest) = culprits.entry(culprit).or_default();
+                (*is_direct, *longest) = (*is_direct || is_own, stopped.ns.max(*longest));
             }
         }
-        for ((culprit, is_direct), stopped_ns) in stopped {
+        let (src, dst, dest_qp) = (activity.src.to_string(), activity.dst.to_string(), activity.dest_qp);
+        for (culprit, (is_direct, stopped_ns)) in culprits {
             let (count, flows) = section.victims.entry(culprit).or_default();
             *count += 1;
-            let SlowFlow { flow, ref src, ref dst, dest_qp, .. } = *row;
             let (src, dst) = (src.clone(), dst.clone());
-            flows.push(PauseVictim { flow, src, dst, dest_qp, is_direct, stopped_ns });
+            let goes_to_culprit = self.pauses.goes_to(culprit, activity.dst);
+            flows.push(PauseVictim { flow, src, dst, dest_qp, is_direct, goes_to_culprit, stopped_ns });
             if flows.len() >= 2 * MAX_VICTIMS {
                 keep_longest(flows);
             }
         }
     }
 
-    /// What the time of a flow's requests, or of its data, went to; `None` if it cannot be slow, or that cannot be known.
-    fn judged(&self, id: FlowId, space: Space, of_flow: &OfFlow) -> Option<(TimeBudget, Judged)> {
+    /// A flow that sends in most of the pauses goes the other way, or does not honor them: it is silent in the others for other reasons.
+    fn is_honored(&self, stopped: &Stopped, budget: &TimeBudget, activity: FlowActivity) -> bool {
+        let paused = self.pauses.paused.get(usize::from(stopped.source));
+        let asked = paused.map_or(0, |paused| paused.between(stopped.start, budget.end(activity)));
+        u128::from(stopped.ns) * 2 >= u128::from(asked)
+    }
+
+    /// What is known of the time of a flow's requests, or of its data; `None` if it cannot be slow, or its connection is judged by the
+    /// other.
+    fn judging(&self, id: FlowId, space: Space, of_flow: &OfFlow) -> Option<Judging<'_>> {
         let silent = sum(&of_flow.early.ns);
         let known = self.verdicts.budgets.get(of_flow.budget as usize);
         // Few silences that are short make no flow slow, nor does a link that was full for a short time.
@@ -172,26 +183,26 @@ impl Judge<'_, '_> {
             Cow::Owned(early)
         };
         let budget = known.map_or_else(early, Cow::Borrowed);
-        let budget = self.corrected(&budget).into_owned();
-        let judged = self.row(&budget, flow.index, activity)?;
-        Some((budget, judged))
+        let budget = self.corrected(budget);
+        Some(Judging { flow: flow.index, activity, budget })
     }
 
     /// With the priority that the last map gives it.
-    fn corrected<'b>(&self, budget: &'b TimeBudget) -> Cow<'b, TimeBudget> {
+    fn corrected<'b>(&self, budget: Cow<'b, TimeBudget>) -> Cow<'b, TimeBudget> {
         let (interface, priority) = (budget.place.0, self.network.priorities.of(budget.tag));
         if budget.tag == 0 || budget.place.1 == priority {
-            return Cow::Borrowed(budget);
+            return budget;
         }
-        let mut budget = budget.clone();
+        let mut budget = budget.into_owned();
         budget.change_priority(priority);
         budget.place = (interface, priority);
         Cow::Owned(budget)
     }
 
     /// What the time of a flow went to; `None` if that cannot be known, or is too short.
-    fn row(&self, budget: &TimeBudget, flow: usize, activity: FlowActivity) -> Option<Judged> {
-        let end = activity.last_request_ns.max(activity.last_answer_ns);
+    fn row(&self, judging: &Judging<'_>) -> Option<Judged> {
+        let &Judging { flow, activity, ref budget } = judging;
+        let end = budget.end(activity);
         let lasted = u64::try_from(end.checked_sub(activity.start_ns)?).ok()?;
         if !activity.hears
             || activity.packets < MIN_PACKETS
@@ -248,16 +259,16 @@ impl Judge<'_, '_> {
         row
     }
 
-    /// With the time behind the last packet, in which it waited for the last answer.
+    /// With the time behind the last packet, in which it waited for the last answer, or for the end of a pause.
     fn with_tail(&self, budget: &TimeBudget, activity: FlowActivity) -> TimeBudget {
-        let (from, to) = (activity.last_request_ns, activity.last_answer_ns.max(activity.last_request_ns));
+        let (from, to) = (activity.last_request_ns, budget.end(activity));
         let (mut budget, mut stops, mut left) = (budget.clone(), Vec::new(), to.saturating_sub(from));
         self.network.stops_within(budget.place, from, to, &mut stops);
         for stop in &stops {
             let ns = stop.to.saturating_sub(stop.from);
             budget.add(TimeCause::Paused, ns, from, 0);
             budget.paused_from[TimeCause::Waiting as usize] += ns as u64;
-            budget.stopped_by(stop.source, ns as u64);
+            budget.paused_by = budget.paused_by.or(Some(stop.source));
             left -= ns;
         }
         budget.add(TimeCause::Waiting, left, from, 0);

@@ -9,14 +9,17 @@ use crate::{
 /// The shortest Ethernet frame, without its frame check sequence.
 const SHORTEST: u32 = 60;
 
+/// Opcodes that standards have: PAUSE, those of EPON, PFC, and extensions of organizations (IEEE 802.3, table 31A-1).
+const KNOWN: [std::ops::RangeInclusive<u16>; 3] = [0x0001..=0x0006, 0x0101..=0x0101, 0xfffe..=0xfffe];
+
 /// All that is wrong; of MAC control frames of other kinds, nothing.
-pub(super) fn faults(event: &Event<'_>) -> [Option<PauseFault>; 6] {
-    let d = event.packet;
-    let Some(control) = d.get::<MacControl>() else { return [None; 6] };
+pub(super) fn faults(event: &Event<'_>) -> [Option<PauseFault>; 7] {
+    let packet = event.packet;
+    let Some(control) = packet.get::<MacControl>() else { return [None; 7] };
     let is_pause = matches!(control.opcode(), MacControlOpcode::PAUSE | MacControlOpcode::PFC);
     let is_cut = (event.record.frame.len() as u32) < event.record.wire_len;
-    let has_timers = d.has(Kind::Pfc) || d.has(Kind::Pause);
-    let pfc = d.get::<Pfc>();
+    let has_timers = packet.has(Kind::Pfc) || packet.has(Kind::Pause);
+    let pfc = packet.get::<Pfc>();
     // A generator of SONiC's tests writes seven timers and then a checksum as text.
     let is_text = |pfc: &Pfc| {
         let last = pfc.time7().to_be_bytes();
@@ -28,12 +31,15 @@ pub(super) fn faults(event: &Event<'_>) -> [Option<PauseFault>; 6] {
         timers.into_iter().any(|(n, timer)| timer != [0, 0] && pfc.time(n as u8).is_none())
     };
     let found = [
-        (PauseFault::WrongAddress, d.get::<Ethernet>().is_some_and(|e| e.dst() != MacControl::ADDRESS)),
+        (PauseFault::WrongAddress, packet.get::<Ethernet>().is_some_and(|e| e.dst() != MacControl::ADDRESS)),
         (PauseFault::Short, event.record.wire_len < SHORTEST || !has_timers && !is_cut),
         (PauseFault::SevenTimers, has_seven),
         (PauseFault::ClassVector, pfc.is_some_and(|pfc| pfc.reserved().0 != 0)),
         (PauseFault::SilentTimer, pfc.is_some_and(is_silent)),
-        (PauseFault::Tagged, d.has(Kind::Vlan)),
+        (PauseFault::Tagged, packet.has(Kind::Vlan)),
     ];
-    found.map(|(fault, is_found)| Some(fault).filter(|_| is_pause && is_found))
+    let [a, b, c, d, e, f] = found.map(|(fault, is_found)| Some(fault).filter(|_| is_pause && is_found));
+    let opcode = control.opcode().0;
+    let is_known = KNOWN.iter().any(|known| known.contains(&opcode));
+    [a, b, c, d, e, f, (!is_known).then_some(PauseFault::UnknownOpcode)]
 }

@@ -64,6 +64,8 @@ pub(super) struct Open {
     pub(super) start: i64,
     /// When it ended, or its timer runs out; without the link's speed, never.
     pub(super) end: i64,
+    /// The link's speed is known.
+    is_timed: bool,
     frames: u64,
 }
 
@@ -74,7 +76,7 @@ impl Open {
             sender: source.sender,
             priority: source.one_priority(),
             start_ns: self.start,
-            end_ns: self.end,
+            end_ns: if self.is_timed { self.end } else { self.start },
             frames: self.frames,
         }
     }
@@ -114,6 +116,19 @@ impl Ledger {
         let open = self.open.map(|open| (open.start, open.end));
         let recent = self.recent.iter().flatten().rev().take_while(move |(_, end)| *end > from);
         open.into_iter().chain(recent.copied())
+    }
+
+    /// Until when its pauses reach; `None` where that is not known, or it has none.
+    pub(super) fn reach(&self) -> Option<i64> {
+        let last = self.recent.as_ref().and_then(|recent| recent.back()).map(|&(_, end)| end);
+        self.open.map(|open| open.end).or(last).filter(|&end| end < i64::MAX)
+    }
+
+    /// Whether a pause was in this time; of those before the last one, it may say so too.
+    pub(super) fn overlaps(&self, from: i64, to: i64) -> bool {
+        let last = self.recent.as_ref().and_then(|recent| recent.back());
+        self.open.is_some_and(|open| open.start < to && open.end > from && open.end < i64::MAX)
+            || last.is_some_and(|&(_, end)| end > from && end < i64::MAX)
     }
 
     /// How long it paused until now.
@@ -165,7 +180,8 @@ impl Ledger {
             }
             None => {
                 self.after_marks += after_mark as u64;
-                self.open = Some(Open { frame: number, start: now, end, frames: 1 });
+                self.open =
+                    Some(Open { frame: number, start: now, end, is_timed: speed_bps.is_some(), frames: 1 });
             }
         }
         ended
@@ -176,7 +192,7 @@ impl Ledger {
         let how = if self.open?.end <= now { PauseEnd::Expired } else { how };
         let pause = self.open_until(now)?;
         self.open = None;
-        let Open { frame, start, end, frames } = pause;
+        let Open { frame, start, end, frames, .. } = pause;
         let lasted = end.saturating_sub(start);
         self.intervals += 1;
         self.ended[how as usize] += 1;
@@ -219,8 +235,8 @@ impl Ledger {
             frames: self.frames,
             xoff: self.xoff,
             xon: self.xon,
-            stray_xon: self.stray_xon,
-            refreshes: self.refreshes,
+            stray_xon: known(self.stray_xon),
+            refreshes: known(self.refreshes),
             intervals: known(ended.intervals),
             after_marks: known(self.after_marks),
             paused_ns: known(ended.paused_ns as u64),
@@ -235,7 +251,9 @@ impl Ledger {
             row.storms = Some(ended.watchdog.storms(profile, end));
             row.ledger = ended.listed;
         } else {
-            const NEED_SPEED: [&str; 8] = [
+            const NEED_SPEED: [&str; 10] = [
+                "stray_xon",
+                "refreshes",
                 "intervals",
                 "after_marks",
                 "paused_ns",

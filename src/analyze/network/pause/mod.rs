@@ -10,6 +10,7 @@ mod report;
 mod storm;
 pub(crate) mod tree;
 mod violations;
+mod ways;
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -18,18 +19,19 @@ use hashbrown::HashMap;
 
 use crate::{
     analyze::{
-        model::{Address, Event, Links, StormProfile},
+        model::{Address, Event, KnownLink, Links, StormProfile},
         network::priorities::PRIORITIES,
     },
     dissect::Dissection,
     heap::Heap,
     report::PauseFault,
-    wire::{Ethernet, Kind, Mac, Pause, Pfc},
+    wire::{Ethernet, Kind, Mac, MacControl, Pause, Pfc},
 };
 use faults::faults;
 use ledger::{Frame, Ledger};
 pub(crate) use report::PauseRows;
 use violations::{Violations, allowance_ns};
+pub(crate) use ways::Ways;
 
 /// Senders that are kept apart; more than these are counted only.
 const MAX_SENDERS: usize = 4096;
@@ -39,6 +41,12 @@ const MAX_LISTED_IN_ALL: usize = 1 << 16;
 const MAX_SOURCES: usize = 64;
 /// A pause that begins so soon after a mark or a CNP comes after it.
 const AFTER_MARK_NS: i64 = 1_000_000;
+/// A flow that a pause stopped sends again so long after it at the latest, where others wait too.
+const RESUMED_NS: i64 = 1_000_000;
+/// A sender that is silent so soon after the beginning of a pause is silent from its beginning.
+const RESPONSE_NS: i64 = 5_000;
+/// A mirror may take so long to copy a frame, and frames may be on a long cable: 10 km there and back.
+const LONG_WAY_NS: i64 = 100_000;
 
 /// All pauses. A sender costs about 800 bytes.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
@@ -53,6 +61,10 @@ pub(crate) struct Pauses {
     /// The first few. Their places are their numbers.
     sources: Vec<PauseSource>,
     links: Option<Links>,
+    /// By interface, the link that it taps, by the user's list of links; of those that tap one.
+    link_of: BTreeMap<u16, usize>,
+    /// Until when the pauses reach that were asked for so far, where that is known.
+    reach: Option<i64>,
     /// The links are known, and a pause was asked for.
     are_judged: bool,
     /// A mirror sent MAC control frames, in tunnels: times are those of the mirror.
@@ -76,11 +88,6 @@ pub(crate) struct PauseSource {
 }
 
 impl PauseSource {
-    /// Whether its pauses stop packets of this priority on this interface.
-    fn stops(&self, (interface, priority): (u16, u8)) -> bool {
-        self.interface == interface && (self.priority == priority || usize::from(self.priority) == PRIORITIES)
-    }
-
     /// The priority; `None` for all of them.
     pub(crate) fn one_priority(&self) -> Option<u8> {
         Some(self.priority).filter(|&priority| usize::from(priority) < PRIORITIES)
@@ -95,6 +102,8 @@ pub(crate) struct Stop {
     pub(crate) source: u8,
     /// When the whole pause began.
     pub(crate) since: i64,
+    /// Until when the paused end may still have sent.
+    pub(crate) due: i64,
     /// The pause ended with this part.
     pub(crate) is_over: bool,
 }
@@ -111,7 +120,7 @@ pub struct Paused {
     pub priority: Option<u8>,
     /// When it began, in nanoseconds since 1970.
     pub start_ns: i64,
-    /// When it ended. Without the link's speed, its timer is unknown: then with the frame that ended it, or with the capture.
+    /// When it ended. Without the link's speed its timer is unknown, and so is its end: then it is its beginning.
     pub end_ns: i64,
     /// Frames that asked for it.
     pub frames: u64,
@@ -120,6 +129,15 @@ pub struct Paused {
 impl Pauses {
     pub(super) fn new(storm: StormProfile, links: Option<Links>) -> Pauses {
         Pauses { storm, links, ..Pauses::default() }
+    }
+
+    /// An interface taps this link of the user's list.
+    pub(super) fn set_link(&mut self, interface: u16, is_tap: impl Fn(&KnownLink) -> bool) {
+        let links = self.links.iter().flat_map(|known| &known.links);
+        match links.into_iter().position(is_tap) {
+            Some(link) => _ = self.link_of.insert(interface, link),
+            None => _ = self.link_of.remove(&interface),
+        }
     }
 
     /// A MAC control frame, on a link of this speed. `on_pause` is called with each pause that it ended.
@@ -140,6 +158,10 @@ impl Pauses {
         }
         for fault in faults(event).into_iter().flatten() {
             *self.faults.entry(fault).or_default() += 1;
+        }
+        // A receiver ignores a frame that is not for it, and a switch passes it on.
+        if !is_for_the_link(ethernet.dst(), d) {
+            return;
         }
         let Some(asked) = quanta(d) else { return };
         let now = event.record.time.0;
@@ -163,6 +185,7 @@ impl Pauses {
                 on_pause(&ended.pause.told(source));
             }
         }
+        self.reach = self.sources.iter().filter_map(|source| self.ledger(source)?.reach()).max();
     }
 
     /// The pauses that hold at the end of the capture, as ended then.
@@ -181,21 +204,57 @@ impl Pauses {
         !self.sources.is_empty()
     }
 
-    /// Whether a sender on this interface asked for pauses of this very priority.
+    /// Whether pauses of this source act on packets that this interface captured: it taps the same link.
+    fn acts_on(&self, source: &PauseSource, interface: u16) -> bool {
+        let link = |interface: u16| self.link_of.get(&interface);
+        source.interface == interface
+            || link(interface).is_some_and(|here| link(source.interface) == Some(here))
+    }
+
+    /// Whether pauses of this source stop packets of this priority that this interface captured.
+    fn stops(&self, source: &PauseSource, (interface, priority): (u16, u8)) -> bool {
+        let is_of = source.priority == priority || usize::from(source.priority) == PRIORITIES;
+        is_of && self.acts_on(source, interface)
+    }
+
+    /// Whether a sender on this interface's link asked for pauses of this very priority.
     pub(crate) fn are_of(&self, interface: u16, priority: u8) -> bool {
-        self.sources.iter().any(|source| source.interface == interface && source.priority == priority)
+        self.sources.iter().any(|source| source.priority == priority && self.acts_on(source, interface))
+    }
+
+    /// Whether packets at this time may have waited for a pause: one holds, or the last one is over for a short time only.
+    pub(crate) fn are_near(&self, time: i64) -> bool {
+        self.reach.is_some_and(|reach| time < reach.saturating_add(RESUMED_NS))
+    }
+
+    /// Whether any pause, of any priority, was in this time on this interface's link.
+    pub(crate) fn may_have_stopped(&self, interface: u16, from: i64, to: i64) -> bool {
+        let mine = self.sources.iter().filter(|source| self.acts_on(source, interface));
+        mine.filter_map(|source| self.ledger(source)).any(|ledger| ledger.overlaps(from, to))
     }
 
     /// Adds to `stops` the parts of a time in which this priority was paused on this interface, in the order of time and without
-    /// overlaps. The ends of pauses are right where the link's speed is known.
-    pub(super) fn within(&self, place: (u16, u8), from: i64, to: i64, stops: &mut Vec<Stop>) {
-        for (number, source) in (0..).zip(&self.sources).filter(|(_, source)| source.stops(place)) {
-            let Some(ledger) = self.ledger(source) else { continue };
+    /// overlaps. `speed_bps`: of the link of an interface; without it nobody knows when a pause ends.
+    pub(super) fn within(
+        &self,
+        place: (u16, u8),
+        (from, to): (i64, i64),
+        speed_bps: impl Fn(u16) -> Option<u64>,
+        stops: &mut Vec<Stop>,
+    ) {
+        for (number, source) in (0..).zip(&self.sources).filter(|(_, source)| self.stops(source, place)) {
+            let ledger = self.ledger(source).zip(speed_bps(source.interface));
+            let Some((ledger, speed)) = ledger else { continue };
+            let allowance = match self.is_mirrored {
+                true => LONG_WAY_NS,
+                false => allowance_ns(speed).max(RESPONSE_NS),
+            };
             let part = |(start, end): (i64, i64)| Stop {
                 from: start.max(from),
                 to: end.min(to),
                 source: number,
                 since: start,
+                due: start.saturating_add(allowance),
                 is_over: end <= to,
             };
             stops.extend(ledger.since(from).map(part).filter(|part| part.from < part.to));
@@ -211,7 +270,7 @@ impl Pauses {
 
     /// How long this priority was paused on this interface so far: by the source that did so most.
     pub(crate) fn asked_ns(&self, place: (u16, u8), now: i64) -> i64 {
-        let mine = self.sources.iter().filter(|source| source.stops(place));
+        let mine = self.sources.iter().filter(|source| self.stops(source, place));
         mine.filter_map(|source| self.ledger(source)).map(|ledger| ledger.paused_ns(now)).max().unwrap_or(0)
     }
 
@@ -227,16 +286,21 @@ impl Pauses {
         self.are_judged
     }
 
-    /// While a pause holds that packets are judged by, each has to be seen by itself.
+    /// While a pause holds that packets are judged by, each has to be seen by itself. Near pauses, other silences count than elsewhere.
     pub(super) fn span(&self, time: i64) -> Range<i64> {
-        if !self.are_judged {
-            return i64::MIN..i64::MAX;
+        let Some(reach) = self.reach else { return i64::MIN..i64::MAX };
+        let opens = self.sources.iter().filter_map(|source| self.ledger(source)?.open());
+        if self.are_judged && opens.into_iter().any(|open| open.end > time) {
+            return time..time;
         }
-        let ends = self.sources.iter().filter_map(|source| self.ledger(source)?.open()).map(|open| open.end);
-        match ends.filter(|&until| until > time).max() {
-            Some(_) => time..time,
-            None => time..i64::MAX,
-        }
+        let until = reach.saturating_add(RESUMED_NS);
+        if time < until { time..until } else { time..i64::MAX }
+    }
+
+    /// Whether a pause holds at this time that began before.
+    pub(crate) fn hold_at(&self, time: i64) -> bool {
+        let opens = self.sources.iter().filter_map(|source| self.ledger(source)?.open());
+        opens.into_iter().any(|open| open.start < time && open.end > time)
     }
 
     /// A packet of this priority on this interface: perhaps one that a pause should have stopped.
@@ -250,7 +314,8 @@ impl Pauses {
         let allowance = allowance_ns(speed_bps);
         for number in 0..self.sources.len() {
             let source = &self.sources[number];
-            let open = if source.stops(place) { self.ledger(source).and_then(Ledger::open) } else { None };
+            let open =
+                if self.stops(source, place) { self.ledger(source).and_then(Ledger::open) } else { None };
             let late = open.filter(|open| open.end > now).map(|open| now.saturating_sub(open.start));
             if let Some(late) = late.filter(|&late| late > allowance) {
                 self.violations.add(number as u8, ends, frame, late);
@@ -275,6 +340,11 @@ impl Pauses {
     pub(super) fn heap_bytes(&self) -> usize {
         self.spans * size_of::<tree::Span>() + self.violations.heap_bytes()
     }
+}
+
+/// Whether the end of the link takes a pause frame with this destination: the address of MAC control, or, of 802.3x, its own.
+fn is_for_the_link(dst: Mac, d: &Dissection<'_>) -> bool {
+    dst == MacControl::ADDRESS || d.has(Kind::Pause) && dst.0[0] & 1 == 0
 }
 
 /// What a frame asks for, in quanta: by priority, then of all of them.

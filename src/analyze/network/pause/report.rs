@@ -6,8 +6,12 @@ use super::{
     super::{interfaces::Interfaces, neighbors::Neighbors},
     PauseSource, Pauses,
     tree::{self, LinkPosition, PlacedTree, SourceSpans},
+    ways::Ways,
 };
-use crate::report::{Capture, Congestion, Pause, PauseFault, PauseTree, Reason};
+use crate::{
+    analyze::model::Address,
+    report::{Capture, Congestion, Pause, PauseCulprit, PauseFault, PauseTree, Reason},
+};
 
 /// The sections about pauses, and what the verdict on flows needs to know of their rows.
 #[derive(Debug)]
@@ -22,6 +26,47 @@ pub(crate) struct PauseRows {
     pub(crate) tree: Result<PauseTree, Reason>,
     /// Where sources are, with a tree.
     pub(crate) positions: BTreeMap<PauseSource, LinkPosition>,
+    /// Addresses of the culprits of the tree that are hosts.
+    culprit_addresses: Vec<Vec<Address>>,
+    /// When links were paused, by the number of the source.
+    pub(crate) paused: Vec<PausedTime>,
+}
+
+impl PauseRows {
+    /// Whether packets to this address go to the culprit with this place in the tree, and so lead to its pauses; `None` where it is no host
+    /// with known addresses.
+    pub(crate) fn goes_to(&self, culprit: usize, dst: Address) -> Option<bool> {
+        let addresses = self.culprit_addresses.get(culprit).filter(|addresses| !addresses.is_empty())?;
+        Some(addresses.contains(&dst))
+    }
+
+    /// Whether the capture can show what this source's pauses stop: packets towards it were captured on its link.
+    pub(crate) fn shows(&self, pauses: &Pauses, source: &PauseSource, ways: &Ways) -> bool {
+        let hosts = self.positions.get(source).map(|position| &position.hosts);
+        ways.show(|interface| pauses.acts_on(source, interface), hosts)
+    }
+}
+
+/// The times in which one source paused its link.
+#[derive(Debug)]
+pub(crate) struct PausedTime {
+    /// Begin, end, and the sum of those before; in the order of time.
+    spans: Vec<(i64, i64, u64)>,
+}
+
+impl PausedTime {
+    /// How long it was paused in this time.
+    pub(crate) fn between(&self, from: i64, to: i64) -> u64 {
+        self.until(to).saturating_sub(self.until(from))
+    }
+
+    fn until(&self, time: i64) -> u64 {
+        let after = self.spans.partition_point(|&(start, ..)| start < time);
+        let last = after.checked_sub(1).and_then(|at| self.spans.get(at));
+        last.map_or(0, |&(start, end, before)| {
+            before.saturating_add(end.min(time).saturating_sub(start).max(0) as u64)
+        })
+    }
 }
 
 impl Pauses {
@@ -31,6 +76,7 @@ impl Pauses {
         neighbors: &Neighbors,
         capture: &Capture,
         congestion: &Congestion,
+        ways: &Ways,
     ) -> PauseRows {
         let end = capture.last_ns.unwrap_or(0);
         let lasted = capture.first_ns.map(|first| end.saturating_sub(first)).filter(|&ns| ns > 0);
@@ -46,7 +92,7 @@ impl Pauses {
         let number = |source: &PauseSource| self.sources.iter().position(|known| known == source);
         let numbers: Vec<_> = sources.iter().map(|source| number(source).map(|at| at as u8)).collect();
         let found = match self.frames > 0 {
-            true => self.tree(interfaces, neighbors, capture, congestion),
+            true => self.tree(interfaces, neighbors, (capture, congestion, ways)),
             false => Err(Reason::NoPfcVisibility),
         };
         // Without a speed nobody knows when a pause ends.
@@ -58,22 +104,49 @@ impl Pauses {
         for (row, number) in rows.iter_mut().zip(&numbers) {
             let violations = positions.and_then(|positions| {
                 let number = number.ok_or(Reason::MemoryLimit)?;
-                let known = self.source(number).and_then(|source| positions.get(source));
-                self.violations.of(number, &known.ok_or(Reason::UnknownDirection)?.hosts)
+                let source = self.source(number).ok_or(Reason::MemoryLimit)?;
+                let hosts = &positions.get(source).ok_or(Reason::UnknownDirection)?.hosts;
+                let came = self.violations.of(number, hosts)?;
+                let is_shown = || ways.show(|interface| self.acts_on(source, interface), Some(hosts));
+                if came.frames > 0 || is_shown() { Ok(came) } else { Err(Reason::OneWay) }
             });
             match violations {
                 Ok(violations) => row.violations = Some(violations),
                 Err(why) => _ = row.why.insert("violations".into(), why),
             }
         }
-        let (tree, positions) = match found {
-            Ok(PlacedTree { tree, positions }) => (Ok(tree), positions),
-            Err(why) => (Err(why), BTreeMap::new()),
+        let (tree, positions, culprit_addresses) = match found {
+            Ok(PlacedTree { tree, positions, culprit_addresses }) => (Ok(tree), positions, culprit_addresses),
+            Err(why) => (Err(why), BTreeMap::new(), Vec::new()),
         };
+        for (row, source) in rows.iter_mut().zip(&sources) {
+            let position = positions.get(source);
+            row.device = position.map(|position| position.device.clone());
+            // The culprits are in the order of the time that they cost.
+            let root = position.and_then(|position| position.culprits.iter().map(|&(at, _)| at).min());
+            let root = root.and_then(|at| tree.as_ref().ok()?.culprits.get(at));
+            row.root_device = root.map(|culprit: &PauseCulprit| culprit.device.clone());
+        }
         // Pauses of which only the beginning was captured say nothing.
         let are_there = self.frames > 0 && !(rows.is_empty() && capture.has_cut_pauses());
         let rows = are_there.then_some(rows);
-        PauseRows { rows, numbers, faults: self.faults.clone(), tree, positions }
+        let paused = self.paused_times(end);
+        let faults = self.faults.clone();
+        PauseRows { rows, numbers, faults, tree, positions, culprit_addresses, paused }
+    }
+
+    fn paused_times(&self, end: i64) -> Vec<PausedTime> {
+        let of = |source: &PauseSource| {
+            let mut sum = 0u64;
+            let spans = self.ledger(source).map_or_else(Vec::new, |ledger| ledger.spans(end));
+            let with_sum = |span: tree::Span| {
+                let before = sum;
+                sum = sum.saturating_add(span.end.saturating_sub(span.start).max(0) as u64);
+                (span.start, span.end, before)
+            };
+            PausedTime { spans: spans.into_iter().map(with_sum).collect() }
+        };
+        self.sources.iter().map(of).collect()
     }
 
     /// The rows, each with the source of its pauses.
@@ -123,8 +196,7 @@ impl Pauses {
         &self,
         interfaces: &Interfaces,
         neighbors: &Neighbors,
-        capture: &Capture,
-        congestion: &Congestion,
+        (capture, congestion, ways): (&Capture, &Congestion, &Ways),
     ) -> Result<PlacedTree, Reason> {
         let end = capture.last_ns.unwrap_or(0);
         let mut asked = Vec::new();
@@ -142,6 +214,6 @@ impl Pauses {
             neighbors,
             detect_ns: self.storm.detect_ns,
         };
-        input.tree(capture, congestion)
+        input.tree(capture, congestion, ways)
     }
 }

@@ -1,9 +1,12 @@
 //! Rules about the whole capture.
 
-use super::sums::Sums;
+use super::{
+    kin::{Kin, Thing},
+    sums::Sums,
+};
 use crate::report::{
-    Affected, Congestion, Head, MarkedFlow, NotDecoded, PauseViolations, SlowFlow, Space, TimeCause,
-    TimeShare,
+    Affected, Congestion, Head, MarkedFlow, NotDecoded, Pause, PauseCulprit, PauseViolations, SlowFlow,
+    Space, TimeCause, TimeShare,
     units::{bits, bytes, count, duration, percent, priority, several},
 };
 
@@ -24,12 +27,22 @@ pub(super) struct Seen {
     pub(super) frames: Vec<u64>,
     /// Flows that show it, and how many they are.
     pub(super) flows: (Vec<Affected>, u64),
+    pub(super) kin: Kin,
 }
 
 impl Seen {
     /// Without a time.
     fn new(count: u64, text: String) -> Seen {
-        Seen { time: 0, count, text, frames: Vec::new(), flows: Default::default() }
+        Seen { time: 0, count, text, frames: Vec::new(), flows: Default::default(), kin: Kin::default() }
+    }
+
+    /// Among other findings.
+    pub(super) fn kin(
+        self,
+        is: impl IntoIterator<Item = Thing>,
+        of: impl IntoIterator<Item = Thing>,
+    ) -> Seen {
+        Seen { kin: Kin { is: is.into_iter().collect(), of: of.into_iter().collect() }, ..self }
     }
 
     /// Of pauses that lasted so long; 0: no frame shows it.
@@ -135,13 +148,46 @@ pub(super) fn slow(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Se
             loss_episodes: None,
             time_lost_ns: Some(share.ns),
         };
-        say(Seen {
+        // Its culprit, if pauses of one stopped the worst of them.
+        let stops = |culprit: &&PauseCulprit| culprit.flows.iter().any(|flow| flow.flow == worst.flow);
+        let culprits = head.pause_tree.iter().flat_map(|tree| &tree.culprits).filter(stops);
+        let culprits = culprits.filter(|_| cause == TimeCause::Paused);
+        let of: Vec<Thing> = culprits.flat_map(|one| Thing::begun_at(&one.device, one.priority)).collect();
+        let seen = Seen {
             time: share.ns,
             frames: share.frame.into_iter().collect(),
             flows: (all.iter().take(MAX_SLOW).map(affected).collect(), all.len() as u64),
             ..Seen::new(all.len() as u64, text)
-        });
+        };
+        say(seen.kin([], of));
     }
+}
+
+/// What pauses of this row may be effects of, the first cause first.
+fn causes_of(pause: &Pause) -> Vec<Thing> {
+    let devices = [&pause.root_device, &pause.device].into_iter().flatten();
+    devices.flat_map(|device| Thing::begun_at(device, pause.priority)).collect()
+}
+
+/// Pauses that were longer than senders wait: what was retransmitted then was not lost.
+pub(super) fn pause_timeouts(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    // A flow that pauses stopped on several links is in the row of each.
+    let effects = head.pause.iter().flatten().filter_map(|pause| Some((pause, pause.effect?)));
+    let Some((pause, did)) =
+        effects.filter(|(_, did)| did.timeouts > 0).max_by_key(|(_, did)| (did.retransmits, did.timeouts))
+    else {
+        return;
+    };
+    let text = format!(
+        "pauses of {}, {}, on {} held packets longer than their senders wait for an acknowledgement: {} after {}; nothing of that need be lost",
+        pause.sender_name(),
+        priority(pause.priority),
+        pause.link,
+        several(did.retransmits, "retransmitted packet"),
+        several(did.timeouts, "timeout"),
+    );
+    let is = Thing::Timeouts { timeouts: did.timeouts, retransmits: did.retransmits };
+    say(Seen::new(did.timeouts, text).kin([is], causes_of(pause)));
 }
 
 pub(super) fn pause_storm(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
@@ -156,14 +202,15 @@ pub(super) fn pause_storm(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn F
             let text = format!(
                 "pause storm: {} kept {} on {} paused for {} with {}; a PFC watchdog would have fired {} after its \
                  beginning, and {restored}",
-                pause.sender,
+                pause.sender_name(),
                 priority(pause.priority),
                 pause.link,
                 duration(time),
                 several(storm.frames, "frame"),
                 duration(since(storm.start_ns, storm.fired_ns)),
             );
-            say(Seen { time, ..Seen::new(storm.frames, text) });
+            let seen = Seen { time, ..Seen::new(storm.frames, text) };
+            say(seen.kin([Thing::pauses_of(pause)], causes_of(pause)));
         }
     }
 }
@@ -190,7 +237,7 @@ pub(super) fn pauses_ignored(&Evidence { head, .. }: &Evidence<'_>, say: &mut dy
         let Some(came) = pause.violations.filter(is_clear).filter(|_| !is_honored) else { continue };
         let text = format!(
             "{} paused {} on {}, and the other end did not honor it: it still sent {}, the latest one {} after the beginning of a pause",
-            pause.sender,
+            pause.sender_name(),
             priority(pause.priority),
             pause.link,
             several(came.frames, "frame"),
@@ -205,13 +252,26 @@ pub(super) fn pauses(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(
         if let Some(paused) = pause.paused_ns.filter(|&ns| ns > 0) {
             let text = format!(
                 "{} paused {} on {} for {} in all, {} at a time at most",
-                pause.sender,
+                pause.sender_name(),
                 priority(pause.priority),
                 pause.link,
                 duration(paused),
                 duration(pause.longest_ns.unwrap_or(0))
             );
-            say(Seen { time: paused, ..Seen::new(pause.frames, text) });
+            let seen = Seen { time: paused, ..Seen::new(pause.frames, text) };
+            let of = causes_of(pause).into_iter().chain([Thing::pauses_of(pause)]);
+            say(seen.kin([], of));
+        }
+        if pause.paused_ns.is_none() && pause.xoff > 0 {
+            let text = format!(
+                "{} asked for pauses of {} on {}: {} XOFF and {} XON; how long they lasted needs the link's speed (--speed)",
+                pause.sender_name(),
+                priority(pause.priority),
+                pause.link,
+                count(pause.xoff),
+                count(pause.xon)
+            );
+            say(Seen { frames: vec![pause.first_frame], ..Seen::new(pause.frames, text) });
         }
     }
 }
@@ -231,7 +291,8 @@ pub(super) fn cnps_without_marks(&Evidence { head, .. }: &Evidence<'_>, say: &mu
     if unmarked > 0 {
         let near = match cnps_for_losses {
             Some(n) if n >= unmarked => "; all of them come with a NAK: they are sent for losses",
-            _ if cnps_near_nak > 0 => "; some of them come with a NAK: those are sent for losses",
+            Some(n) if n > 0 => "; some of them come with a NAK: those are sent for losses",
+            None if cnps_near_nak > 0 => "; some of them come with a NAK: those are sent for losses",
             _ => "; no NAK is near: the packets were marked after the tap",
         };
         let text =
@@ -264,7 +325,15 @@ fn of_marked(
         text += &format!("; {} in all", several(found.len() as u64, "flow"));
     }
     let all = found.iter().map(|&(n, _)| n).sum();
-    say(Seen { frames: worst.cnp_frames.clone(), ..Seen::new(all, text) });
+    let affected = |&(n, flow): &(u64, &MarkedFlow)| {
+        Some(Affected { flow: flow.flow?, count: [n, n], time_lost_ns: None, loss_episodes: None })
+    };
+    let flows = found.iter().filter_map(affected).take(MAX_SLOW).collect();
+    say(Seen {
+        frames: worst.cnp_frames.clone(),
+        flows: (flows, found.len() as u64),
+        ..Seen::new(all, text)
+    });
 }
 
 pub(super) fn ignored(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
@@ -308,6 +377,13 @@ pub(super) fn not_capable(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn F
             several(flow.cnps, "CNP"),
             several(flow.not_ect_packets, "data packet")
         )
+    });
+    let (flows, n) = (&head.qos.not_ect, head.qos.not_ect_count);
+    let affected = |&flow: &usize| Affected { flow, count: [1, 1], time_lost_ns: None, loss_episodes: None };
+    let what = "data that is not ECN-capable, in a class where the data of others is: switches drop it where they mark theirs, and no \
+                CNP slows it";
+    of_class(flows, n, what, &mut |seen| {
+        say(Seen { flows: (flows.iter().map(affected).collect(), n), ..seen });
     });
 }
 

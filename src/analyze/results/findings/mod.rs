@@ -6,6 +6,7 @@ mod capture;
 mod case;
 mod cause;
 mod flow;
+mod kin;
 mod limitations;
 mod sums;
 mod survey;
@@ -52,6 +53,8 @@ pub enum Scope {
     Capture,
     /// In the flows that are slow: what their time went to.
     SlowFlows,
+    /// In the flows that were marked or notified, and those beside them.
+    MarkedFlows,
     /// In every flow.
     AllFlows,
     /// In flows with packets that are wrong, surely lost, late, retransmitted, refused or marked, or with CNPs. Others cannot show it.
@@ -253,6 +256,11 @@ pub static FINDINGS: &[FindingKind] = findings! {
         "check this device and its queue of that priority, not those that it paused: who sends to it, and why it cannot keep up"
         Capture(tree::culprits);
 
+    "pause.timeout" Warning [PauseFrames, LinkSpeed]
+        "Pauses held packets longer than their senders wait for an acknowledgement: they were retransmitted although nothing was lost."
+        "do not look for lost packets: find out why the link was paused so long; or raise the queue pair's timeout beyond its pauses"
+        Capture(capture::pause_timeouts);
+
     "pause.ignored" Warning [PauseFrames, LinkSpeed, Links]
         "Frames of a paused priority came long after the pause began, from the paused end: the port did not honor the PFC pause."
         "check the port that sent them: whether PFC is enabled for that priority there, and whether both ends map the same traffic to this priority"
@@ -340,17 +348,17 @@ pub static FINDINGS: &[FindingKind] = findings! {
     "congestion.ignored" Warning [Ecn]
         "A sender received CNPs and did not slow down: it ignores them, or something else limits its rate more than they do."
         "check that DCQCN's reaction point (RP) is enabled at the sender for this priority; then what else limits its rate: the application, its window"
-        Capture(capture::ignored);
+        MarkedFlows(capture::ignored);
 
     "congestion.few_cnps" Warning [Ecn]
         "A receiver sent far fewer CNPs than the CE-marked packets it received should trigger."
         "check the receiver's notification point (NP) for this priority, and that the capture has the return path"
-        Capture(capture::missing_cnps);
+        MarkedFlows(capture::missing_cnps);
 
     "congestion.not_ect" Warning [Ecn]
-        "A sender receives CNPs, but its data is not ECN-capable: switches drop it where they would mark it."
+        "Data is not ECN-capable, and its sender gets CNPs, or the rest of its class is capable: switches drop it instead of marking it."
         "set ECT on the data: the queue pair's traffic class, or the ECN setting of the priority at the sender"
-        Capture(capture::not_capable);
+        MarkedFlows(capture::not_capable);
 
     "congestion.no_becn" Warning [Ecn]
         "CNPs lack the BECN bit: a sender may ignore them."
@@ -428,7 +436,7 @@ pub static FINDINGS: &[FindingKind] = findings! {
             |flow| flow::exactly(flow.requests.ambiguous + flow.responses.ambiguous),
             flow::ambiguous);
 
-    "pause" Note [PauseFrames, LinkSpeed]
+    "pause" Note [PauseFrames]
         "A sender paused the traffic of a priority."
         "compare with the flows of that priority at that time"
         Capture(capture::pauses);
@@ -451,7 +459,7 @@ pub static FINDINGS: &[FindingKind] = findings! {
     "congestion.one_queue" Note [Ecn]
         "CNPs share the traffic class of the data: they wait behind the data that they should slow down."
         "give CNPs a DSCP of their own (48 by default) with a strict priority"
-        Capture(capture::one_queue);
+        MarkedFlows(capture::one_queue);
 
     "congestion.incast" Note [LinkSpeed]
         "Several senders together sent more to one receiver than its link carries."

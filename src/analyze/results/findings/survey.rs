@@ -8,6 +8,7 @@ use super::{
     case::Case,
     cause::{self, Common, Share},
     flow::{self, FlowRule, Subject, Time},
+    kin::{Kin, Ranked, Thing, in_order},
     limitations,
     sums::Sums,
 };
@@ -79,15 +80,19 @@ impl Survey {
         let evidence = Evidence { head, sums: &sums };
         let mut all = Vec::new();
         for (nth, (kind, mut cases)) in FINDINGS.iter().zip(cases).enumerate() {
-            let mut add = |time: u64, count: u64, finding: Finding| {
-                all.push(((kind.severity, Reverse(time), Reverse(count), nth), finding));
+            let mut add = |time: u64, count: u64, (finding, kin): (Finding, Kin)| {
+                all.push(Ranked {
+                    weight: (kind.severity, Reverse(time), Reverse(count), nth),
+                    kin,
+                    finding,
+                });
             };
             match &kind.rule {
                 Rule::Capture(rule) => {
                     let mut seen = Vec::new();
                     rule(&evidence, &mut |one| seen.push(one));
                     seen.sort_by_key(|seen| Reverse((seen.time, seen.count)));
-                    for Seen { time, count, text, mut frames, flows: (flows, flow_count) } in
+                    for Seen { time, count, text, mut frames, flows: (flows, flow_count), kin } in
                         seen.into_iter().take(MAX_OF_A_KIND)
                     {
                         frames.truncate(MAX_FRAMES);
@@ -98,7 +103,7 @@ impl Survey {
                             .reduce(u64::saturating_add);
                         let of_flows =
                             Finding { flow, flows, flow_count, time_lost_ns, ..finding(kind, text) };
-                        add(time, count, Finding { frames, ..of_flows });
+                        add(time, count, (Finding { frames, ..of_flows }, kin));
                     }
                 }
                 Rule::Flow(_) if cases.is_empty() => {}
@@ -110,14 +115,30 @@ impl Survey {
                         } else {
                             finding.time_lost_ns.unwrap_or(0)
                         };
-                        add(time, sum(&cases)[0], finding);
+                        let kin = Kin { of: in_pauses(kind, sum(&cases)[0], head), ..Kin::default() };
+                        add(time, sum(&cases)[0], (finding, kin));
                     }
                 }
             }
         }
-        all.sort_by_key(|&(weight, _)| weight);
-        head.findings = all.into_iter().map(|(_, finding)| finding).collect();
+        head.findings = in_order(all);
     }
+}
+
+/// Timeouts, and what is retransmitted after them, where as many of them were in pauses.
+fn in_pauses(kind: &FindingKind, count: u64, head: &Head) -> Vec<Thing> {
+    let effects = head.pause.iter().flatten().filter_map(|pause| pause.effect);
+    let Some(did) = effects.max_by_key(|did| (did.retransmits, did.timeouts)) else { return Vec::new() };
+    let most = match kind.id {
+        "timeout" => did.timeouts,
+        "retransmit.spurious" | "retransmit.unexplained" => did.retransmits,
+        _ => 0,
+    };
+    let is_of = count > 0 && count <= most;
+    is_of
+        .then_some(Thing::Timeouts { timeouts: did.timeouts, retransmits: did.retransmits })
+        .into_iter()
+        .collect()
 }
 
 /// One finding for each cause, with the flows that it explains.

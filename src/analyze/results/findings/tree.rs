@@ -1,8 +1,11 @@
 //! Rules about pauses of several links.
 
-use super::capture::{Evidence, Seen};
+use super::{
+    capture::{Evidence, Seen},
+    kin::Thing,
+};
 use crate::report::{
-    PauseCulprit, PauseTree,
+    Confidence, PauseCulprit, PauseTree,
     units::{self, count, duration, percent, several},
 };
 
@@ -48,12 +51,12 @@ fn between(start: i64, end: i64) -> u64 {
 pub(super) fn culprits(evidence: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
     for culprit in tree(evidence).flat_map(|tree| &tree.culprits) {
         // Without indirect victims it is a pause like any other; in a cycle, the cycle is the finding.
-        if culprit.indirect.is_empty() || culprit.is_in_deadlock {
+        if culprit.indirect.is_empty() || culprit.is_in_deadlock || is_small(culprit, evidence) {
             continue;
         }
         let sure = match culprit.is_host {
             Some(true) => ", a host",
-            _ if culprit.confidence == crate::report::Confidence::Possible => {
+            _ if culprit.confidence == Confidence::Possible => {
                 ", which may have been paused itself on a link that the capture does not have"
             }
             _ => ", which was not paused itself",
@@ -69,8 +72,18 @@ pub(super) fn culprits(evidence: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
             several(culprit.caused_pauses, "pause"),
             culprit.chain.join(" → "),
         ) + &flows(culprit);
-        say(Seen::of_pauses(culprit.caused_ns, culprit.caused_pauses, text, culprit.frame));
+        let [_, host, own] = Thing::begun_at(&culprit.device, culprit.priority);
+        let seen = Seen::of_pauses(culprit.caused_ns, culprit.caused_pauses, text, culprit.frame);
+        say(seen.kin([own], [host]));
     }
+}
+
+/// Whether a device caused next to nothing beside another one: its own pauses began a little before those that reached it.
+fn is_small(culprit: &PauseCulprit, evidence: &Evidence<'_>) -> bool {
+    const SMALL: u64 = 100;
+    let all = tree(evidence).flat_map(|tree| &tree.culprits);
+    let most = all.filter(|other| other.priority == culprit.priority).map(|other| other.caused_ns).max();
+    culprit.caused_ns.saturating_mul(SMALL) < most.unwrap_or(0)
 }
 
 pub(super) fn deadlocks(evidence: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
@@ -91,7 +104,8 @@ pub(super) fn deadlocks(evidence: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
             cycle.began_by,
             cycle.confidence.name(),
         );
-        say(Seen::of_pauses(cycle.all_paused_ns, cycle.times, text, 0));
+        let is = cycle.devices.iter().map(|device| Thing::Cycle(device.clone(), cycle.priority));
+        say(Seen::of_pauses(cycle.all_paused_ns, cycle.times, text, 0).kin(is, []));
     }
 }
 
@@ -99,17 +113,20 @@ pub(super) fn host_storms(evidence: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
     for storm in tree(evidence).flat_map(|tree| &tree.host_storms) {
         let time = between(storm.start_ns, storm.end_ns);
         let text = format!(
-            "{} kept {} of its link paused for {} of {}, and nothing to it was marked: {}",
+            "{} kept {} of its link paused for {} of {}, and {}",
             storm.host,
             units::priority(storm.priority),
             percent(storm.duty_ratio),
             duration(time),
             match storm.confidence {
-                crate::report::Confidence::Possible =>
-                    "the host may be the bottleneck, not the network; but no packet to it was ECN-capable",
-                _ => "the host is the bottleneck, not the network",
+                _ if storm.is_sent_to == Some(false) =>
+                    "the capture has no packet to it, so that a mark would not be seen: the host may be the bottleneck, or the network",
+                Confidence::Possible =>
+                    "nothing to it was marked: the host may be the bottleneck, not the network; but no packet to it was ECN-capable",
+                _ => "nothing to it was marked: the host is the bottleneck, not the network",
             }
         );
-        say(Seen::of_pauses(time, 1, text, storm.frame));
+        let [cycle, host, _] = Thing::begun_at(&storm.host, storm.priority);
+        say(Seen::of_pauses(time, 1, text, storm.frame).kin([host], [cycle]));
     }
 }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{
-    super::{PauseSource, violations::Hosts},
+    super::{PauseSource, violations::Hosts, ways::Ways},
     ALL, Node, REACTION_NS, SourceSpans, Span, Stream,
     cycles::{Cycle, cycles},
     nodes, streams,
@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     analyze::{
-        model::Links,
+        model::{Address, Links},
         network::{interfaces::Interfaces, neighbors::Neighbors},
     },
     report::{
@@ -51,6 +51,7 @@ impl TreeInput<'_> {
         self,
         capture: &Capture,
         congestion: &Congestion,
+        ways: &Ways,
     ) -> Result<PlacedTree, Reason> {
         let mut numbers: BTreeSet<u16> = self.asked.iter().map(|one| one.source.interface).collect();
         numbers.extend(self.neighbors.all().iter().map(|one| one.interface));
@@ -80,7 +81,7 @@ impl TreeInput<'_> {
                 streams.iter().position(|stream| (stream.place, stream.priority) == (place, source.priority));
             let hosts = Hosts { pausing: topology.addresses(place.by), paused: topology.addresses(place.of) };
             let culprits = at.and_then(|at| victims.get(&at)).cloned().unwrap_or_default();
-            Some((source, LinkPosition { hosts, culprits }))
+            Some((source, LinkPosition { device: topology.name(place.by), hosts, culprits }))
         });
         let positions = positions.collect();
         let mut tree = PauseTree {
@@ -92,7 +93,7 @@ impl TreeInput<'_> {
                 .take(MAX_DEADLOCKS)
                 .map(|one| rows.deadlock(one, self.detect_ns))
                 .collect(),
-            host_storms: rows.host_storms(self.detect_ns, capture, congestion),
+            host_storms: rows.host_storms(self.detect_ns, capture, congestion, ways),
             unplaced: unplaced
                 .into_iter()
                 .take(MAX_LISTED)
@@ -110,7 +111,9 @@ impl TreeInput<'_> {
                 tree.why.insert(field.into(), Reason::OneLink);
             }
         }
-        Ok(PlacedTree { tree, positions })
+        let device = |name: &str| topology.addresses_of(name);
+        let culprit_addresses = tree.culprits.iter().map(|culprit| device(&culprit.device)).collect();
+        Ok(PlacedTree { tree, positions, culprit_addresses })
     }
 }
 
@@ -119,14 +122,25 @@ impl TreeInput<'_> {
 pub(in super::super) struct PlacedTree {
     pub(in super::super) tree: PauseTree,
     pub(in super::super) positions: BTreeMap<PauseSource, LinkPosition>,
+    /// Addresses of the culprits that are hosts.
+    pub(in super::super) culprit_addresses: Vec<Vec<Address>>,
 }
 
 /// At which end of a link a source of pauses is.
 #[derive(Debug)]
 pub(crate) struct LinkPosition {
+    /// The name of the device.
+    pub(in super::super) device: String,
     pub(in super::super) hosts: Hosts,
     /// The culprits of its pauses, by their place in the tree, and whether it is the culprit itself.
     pub(crate) culprits: Vec<(usize, bool)>,
+}
+
+impl LinkPosition {
+    /// Whether this is an address of the host that sends the pauses.
+    pub(crate) fn is_of_pausing_host(&self, address: Address) -> bool {
+        self.hosts.pausing.contains(&address)
+    }
 }
 
 /// By stream of pauses, the places of its culprits in the tree, and whether the pauses are their own.
@@ -318,7 +332,13 @@ impl Rows<'_> {
         }
     }
 
-    fn host_storms(&self, detect_ns: i64, capture: &Capture, congestion: &Congestion) -> Vec<HostStorm> {
+    fn host_storms(
+        &self,
+        detect_ns: i64,
+        capture: &Capture,
+        congestion: &Congestion,
+        ways: &Ways,
+    ) -> Vec<HostStorm> {
         let lasted =
             capture.last_ns.zip(capture.first_ns).map_or(0, |(last, first)| last.saturating_sub(first));
         let one = |stream: &Stream| {
@@ -335,6 +355,7 @@ impl Rows<'_> {
             let is_its = |dst: &String| addresses.is_empty() || addresses.contains(dst);
             let is_marked =
                 congestion.flows.iter().any(|flow| is_its(&flow.dst) && flow.ce_packets + flow.cnps > 0);
+            let is_sent_to = (!addresses.is_empty()).then(|| ways.lead_to(&host.addresses));
             (!is_marked).then(|| HostStorm {
                 host: host.name.clone(),
                 priority: priority(stream.priority),
@@ -343,7 +364,8 @@ impl Rows<'_> {
                 end_ns: end,
                 duty_ratio: paused as f64 / span.max(1) as f64,
                 frame,
-                confidence: match congestion.ect_packets > 0 {
+                is_sent_to,
+                confidence: match congestion.ect_packets > 0 && is_sent_to != Some(false) {
                     true => Confidence::Likely,
                     false => Confidence::Possible,
                 },

@@ -196,6 +196,12 @@ impl Topology {
         host.map_or_else(Vec::new, |host| host.addresses.clone())
     }
 
+    /// The addresses of the host with this name.
+    pub(super) fn addresses_of(&self, name: &str) -> Vec<Address> {
+        let at = self.devices.iter().position(|device| device.name == name);
+        at.map_or_else(Vec::new, |device| self.addresses(device))
+    }
+
     pub(super) fn name(&self, device: usize) -> String {
         self.devices.get(device).map_or_else(String::new, |device| device.name.clone())
     }

@@ -1,0 +1,45 @@
+//! Which way packets went on each interface: what a capture can show of pauses there.
+//!
+//! A pause stops packets towards its sender. A mirror of the pausing end's frames has its pauses, and nothing of what they stop.
+
+use std::collections::{BTreeMap, HashSet};
+
+use foldhash::fast::RandomState;
+
+use super::violations::Hosts;
+use crate::analyze::model::Address;
+
+/// Pairs of addresses that are kept of an interface.
+const MAX_PAIRS: usize = 1 << 14;
+
+/// By interface: sources and destinations.
+#[derive(Debug, Default)]
+pub(crate) struct Ways(BTreeMap<u16, HashSet<(Address, Address), RandomState>>);
+
+impl Ways {
+    /// Packets went this way on an interface.
+    pub(crate) fn add(&mut self, interface: u16, src: Address, dst: Address) {
+        let pairs = self.0.entry(interface).or_default();
+        if pairs.len() < MAX_PAIRS {
+            pairs.insert((src, dst));
+        }
+    }
+
+    /// Whether packets in the paused direction of a link were captured. `is_on`: its interfaces; `hosts`: where the ends are known. Else, where
+    /// packets go both ways, some go that way.
+    pub(super) fn show(&self, is_on: impl Fn(u16) -> bool, hosts: Option<&Hosts>) -> bool {
+        let known = hosts.filter(|hosts| !(hosts.pausing.is_empty() && hosts.paused.is_empty()));
+        let mut here = self.0.iter().filter(|&(&interface, _)| is_on(interface));
+        here.any(|(_, pairs)| match known {
+            Some(hosts) => {
+                pairs.iter().any(|(src, dst)| hosts.pausing.contains(dst) || hosts.paused.contains(src))
+            }
+            None => pairs.iter().any(|&(src, dst)| pairs.contains(&(dst, src))),
+        })
+    }
+
+    /// Whether packets to one of these addresses were captured.
+    pub(super) fn lead_to(&self, addresses: &[Address]) -> bool {
+        self.0.values().flatten().any(|(_, dst)| addresses.contains(dst))
+    }
+}
