@@ -209,7 +209,8 @@ impl Requests {
             return history;
         };
         // Of the packets that a sender repeats, the first one was lost; those behind it, nobody knows.
-        let lost = episode.place.filter(|_| history.frame == episode.first_frame).unwrap_or_default();
+        let place = episode.place.filter(|&place| place != Place::None);
+        let lost = place.filter(|_| history.frame == episode.first_frame).unwrap_or_default();
         let is_behind = history.previous.is_some() && x > episode.x && !history.is_acknowledged;
         History { trigger: episode.trigger, asked: episode.nak_frame, lost, is_behind, ..history }
     }
