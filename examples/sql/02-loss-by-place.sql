@@ -1,2 +1,3 @@
 -- Where are packets lost, seen from the tap? At least, at most.
-select place, sum(least) as least, sum(most) as most from losses group by place order by place;
+select place, sum(least) as least, sum(most) as most
+from losses semi join flows_once using (capture_id, uid) group by place order by place;

@@ -1,3 +1,3 @@
--- How long do acknowledgements take at worst, by DSCP?
-select dscp, max(latency_ack_rtt_p99_ns) as worst_p99_ns
-from (select unnest(dscps) as dscp, * from flows) where latency_ack_rtt_p99_ns is not null group by dscp order by dscp;
+-- How long do acknowledgements take at worst, by DSCP? A class has all flows that are in it only.
+select dscp, max(ack_rtt_p99_ns) as worst_p99_ns
+from classes where dscp is not null and ack_rtt_p99_ns is not null group by dscp order by dscp;

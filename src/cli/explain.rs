@@ -1,5 +1,6 @@
 //! `rdmawire explain`: headers, operation codes, syndromes, notes and findings, from the tables that are used.
 
+mod sql;
 mod words;
 
 use std::{
@@ -72,6 +73,8 @@ impl Explain {
             }
             ["table" | "tables", name] => table(name, &mut to)?,
             ["renamed"] => renamed(&mut to)?,
+            ["sql"] => sql::views("ndjson", &mut to)?,
+            ["sql", form @ ("ndjson" | "csv" | "parquet")] => sql::views(form, &mut to)?,
             ["qos"] => to.push_str(QOS),
             ["links"] => to.push_str(LINKS),
             ["scenario" | "scenarios"] => to.push_str(rdmawire::sim::SCHEMA),
@@ -108,6 +111,7 @@ fn all(to: &mut String) -> Written {
          \x20 schema                the JSON Schema of `analyze --json`\n\
          \x20 table [NAME]          the tables of `analyze --csv`, --ndjson and --parquet, and their columns\n\
          \x20 renamed               names of fields and columns that changed with the schema\n\
+         \x20 sql [csv|parquet]     views of all tables for DuckDB: `rdmawire explain sql > load.sql`\n\
          \x20 HEADER.FIELD          a single field, by our name or Wireshark's\n",
     );
     Ok(())
@@ -250,7 +254,7 @@ fn named(name: &str, to: &mut String) -> anyhow::Result<()> {
     }
     let topics = [
         "opcode", "syndrome", "rnr", "note", "finding", "filter", "gate", "schema", "qos", "links",
-        "scenario", "table", "renamed",
+        "scenario", "table", "renamed", "sql",
     ]
     .map(str::to_owned);
     let figures = Figure::ALL.iter().map(|figure| figure.names[0].to_owned());

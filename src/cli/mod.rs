@@ -51,7 +51,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, error::ContextKind};
 use rdmawire::capture::Info;
 
 /// The section of the help about the exit status.
@@ -168,8 +168,40 @@ pub(crate) fn main() -> ExitCode {
     }
 }
 
+/// Arguments and commands that this build lacks, with the features that bring them.
+const LACKED: &[(&str, &str)] = &[
+    #[cfg(not(feature = "parquet"))]
+    ("--parquet", "parquet"),
+    #[cfg(not(feature = "parquet"))]
+    ("index", "parquet"),
+    #[cfg(not(feature = "live"))]
+    ("interfaces", "live"),
+    #[cfg(not(feature = "live"))]
+    ("send", "live"),
+    #[cfg(not(feature = "live"))]
+    ("capture", "live"),
+    #[cfg(not(feature = "live"))]
+    ("extcap", "live"),
+];
+
+/// What was asked for, if another build has it.
+fn lacking(error: &clap::Error) -> Option<(&'static str, &'static str)> {
+    let named = [ContextKind::InvalidArg, ContextKind::InvalidSubcommand]
+        .into_iter()
+        .find_map(|kind| error.get(kind))?
+        .to_string();
+    let name = named.split('=').next().unwrap_or(&named);
+    LACKED.iter().copied().find(|(lacked, _)| *lacked == name)
+}
+
 /// Prints the error about the arguments, or the help.
 fn refused(error: &clap::Error) -> ExitCode {
+    if let Some((what, feature)) = lacking(error) {
+        say(format_args!(
+            "this build has no {what}: it comes with the feature {feature}, as of `cargo install --path . --features {feature}`"
+        ));
+        return ExitCode::from(2);
+    }
     let text = error.render().to_string();
     // The message quotes arguments. They may be names of files with control characters.
     if error.use_stderr() && plain(&text) != text {

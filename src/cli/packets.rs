@@ -78,7 +78,10 @@ impl Packets {
             #[cfg(feature = "parquet")]
             Some("parquet") => Format::Parquet,
             #[cfg(not(feature = "parquet"))]
-            Some("parquet") => bail!("{}: built without the feature parquet", self.output.display()),
+            Some("parquet") => bail!(
+                "{}: this build has no Parquet: it comes with the feature parquet, as of `cargo install --path . --features parquet`",
+                self.output.display()
+            ),
             _ => bail!("{}: its name must end in .csv, .ndjson or .parquet", self.output.display()),
         };
         let name = || self.output.display().to_string();
