@@ -112,7 +112,7 @@ impl Judge<'_, '_> {
         }
         section.victims.values_mut().for_each(|(_, flows)| keep_longest(flows));
         keep_worst(&mut slow);
-        section.flows = slow.into_iter().map(|judged| self.with_evidence(judged)).collect();
+        section.flows = slow.into_iter().map(|judged| self.with_text(judged)).collect();
         section
     }
 
@@ -137,11 +137,10 @@ impl Judge<'_, '_> {
                 (*is_direct, *longest) = (*is_direct || is_own, stopped.ns.max(*longest));
             }
         }
-        let (src, dst, dest_qp) = (activity.src.to_string(), activity.dst.to_string(), activity.dest_qp);
         for (culprit, (is_direct, stopped_ns)) in culprits {
             let (count, flows) = section.victims.entry(culprit).or_default();
             *count += 1;
-            let (src, dst) = (src.clone(), dst.clone());
+            let (src, dst, dest_qp) = (activity.src.to_string(), activity.dst.to_string(), activity.dest_qp);
             let goes_to_culprit = self.pauses.goes_to(culprit, activity.dst);
             flows.push(PauseVictim { flow, src, dst, dest_qp, is_direct, goes_to_culprit, stopped_ns });
             if flows.len() >= 2 * MAX_VICTIMS {
@@ -234,8 +233,9 @@ impl Judge<'_, '_> {
         let lost = shares.iter().filter(|share| share.cause.is_trouble()).map(|share| share.ns).sum();
         let row = SlowFlow {
             flow,
-            src: activity.src.to_string(),
-            dst: activity.dst.to_string(),
+            // Text is for those that are listed.
+            src: String::new(),
+            dst: String::new(),
             dest_qp: activity.dest_qp,
             space: match budget.space {
                 Space::Request => report::Space::Request,
@@ -251,8 +251,9 @@ impl Judge<'_, '_> {
         Some(Judged { row, budget: Box::new(budget), activity, throttled })
     }
 
-    /// The row of a flow that is listed: sentences for all flows would take longer than their packets.
-    fn with_evidence(&self, Judged { mut row, budget, activity, throttled }: Judged) -> SlowFlow {
+    /// The row of a flow that is listed: text for all flows would take longer than their packets.
+    fn with_text(&self, Judged { mut row, budget, activity, throttled }: Judged) -> SlowFlow {
+        (row.src, row.dst) = (activity.src.to_string(), activity.dst.to_string());
         let (network, incasts) = (self.network, self.incasts);
         let evidence = Evidence { network, incasts, budget: &budget, activity, throttled };
         row.shares.iter_mut().for_each(|share| share.evidence = evidence.of(share.cause));
