@@ -82,7 +82,8 @@ impl Packets {
         if several.is_empty() {
             return Err(error::plain("no source"));
         }
-        let inputs = several.iter().map(Input::of).collect::<PyResult<_>>()?;
+        let inputs = several.iter().map(Input::of).collect::<PyResult<Vec<_>>>()?;
+        let inputs = Input::joined(inputs).into();
         Ok(Packets { inputs, filter, fields, options, batch_rows, strict, is_used: AtomicBool::new(false) })
     }
 

@@ -131,6 +131,7 @@ pub(crate) fn analyze(
     let options = asked.options()?;
     let filter = source::filter(asked.filter.as_deref())?;
     py.detach(|| {
+        let inputs = Input::joined(inputs);
         let opened = inputs.iter().map(Input::open).collect::<PyResult<Vec<_>>>()?;
         let raised: Vec<Raised> = opened.iter().map(|opened| opened.raised.clone()).collect();
         let mut readers: Vec<_> = opened.into_iter().map(|Opened { reader, .. }| reader).collect();
@@ -139,11 +140,11 @@ pub(crate) fn analyze(
         let analysis = state::begin(work.options.clone(), state.as_ref())?;
         let (analysis, files) = match &mut readers[..] {
             [] => return Err(error::plain("no source")),
-            [reader] => (work.run(analysis, &mut *reader)?, Files::of([reader.info()].into_iter())),
+            [reader] => (work.run(analysis, &mut *reader)?, Files::of_series([&*reader].into_iter())),
             _ => {
-                let mut merge = Merge::new(readers);
+                let mut merge = Merge::of(readers, Merge::WINDOW_NS);
                 let analysis = work.run(analysis, &mut merge)?;
-                (analysis, Files::of(merge.readers().map(|reader| reader.info())))
+                (analysis, Files::of_series(merge.captures()))
             }
         };
         state::end(analysis, files, is_saved)

@@ -13,7 +13,7 @@ use pyo3::{
     types::{PyByteArray, PyBytes, PyMemoryView},
 };
 use rdmawire::{
-    capture::{self, Info, Reader, Record, Source},
+    capture::{self, Info, Reader, Record, Series, Source},
     dissect::{self, ROCE_PORT},
     filter::Filter,
 };
@@ -26,6 +26,8 @@ const PATIENCE: u64 = 1 << 14;
 /// A capture that can be opened.
 pub(crate) enum Input {
     Path(PathBuf),
+    /// The files of one capture, in the order of time.
+    Parts(Vec<PathBuf>),
     Bytes(PyBackedBytes),
     /// An object with `read`: it can be read once.
     File {
@@ -67,6 +69,25 @@ impl Input {
         Ok(Input::Path(path))
     }
 
+    /// The captures of these inputs: files that are parts of one are one input.
+    pub(crate) fn joined(inputs: Vec<Input>) -> Vec<Input> {
+        let (mut paths, mut others) = (Vec::new(), Vec::new());
+        for (at, input) in inputs.into_iter().enumerate() {
+            match input {
+                Input::Path(path) => paths.push((at, path)),
+                other => others.push((at, other)),
+            }
+        }
+        let files: Vec<PathBuf> = paths.iter().map(|(_, path)| path.clone()).collect();
+        let mut captures = others;
+        for parts in capture::parts_of_one(&files) {
+            let at = paths.iter().find(|(_, path)| parts.contains(path)).map_or(0, |(at, _)| *at);
+            captures.push((at, Input::Parts(parts)));
+        }
+        captures.sort_by_key(|(at, _)| *at);
+        captures.into_iter().map(|(_, input)| input).collect()
+    }
+
     /// Whether it can be opened again.
     pub(crate) fn is_repeatable(&self) -> bool {
         !matches!(self, Input::File { .. })
@@ -76,14 +97,15 @@ impl Input {
         let raised = Raised::default();
         // A compressed file object is read by another thread, which needs Python.
         let reader = Python::attach(|py| match self {
-            Input::Path(path) => py.detach(|| capture::open(path)),
+            Input::Path(path) => py.detach(|| capture::open(path)).map(Series::from),
+            Input::Parts(parts) => py.detach(|| Series::open(&parts[0], parts[1..].iter().cloned())),
             Input::Bytes(bytes) => {
                 let bytes = Cursor::new(bytes.clone_ref(py));
-                py.detach(|| Reader::from_read(bytes, "<bytes>"))
+                py.detach(|| Reader::from_read(bytes, "<bytes>")).map(Series::from)
             }
             Input::File { object, name } => {
                 let file = FileObject { object: object.clone_ref(py), raised: raised.clone() };
-                py.detach(|| Reader::from_read(file, name))
+                py.detach(|| Reader::from_read(file, name)).map(Series::from)
             }
         });
         match reader {
@@ -95,7 +117,7 @@ impl Input {
 
 /// An open capture.
 pub(crate) struct Opened {
-    pub(crate) reader: Reader,
+    pub(crate) reader: Series,
     pub(crate) raised: Raised,
 }
 

@@ -6,7 +6,7 @@ mod qos;
 use std::fmt;
 
 use crate::{
-    capture::{Damage, Info, Record},
+    capture::{Damage, Info, Record, Series, Source},
     dissect::{self, Dissection},
     grammar::units,
     logs::{self, Log},
@@ -231,6 +231,19 @@ impl Files {
         if let Some(drops) = drops {
             self.drops = Some(self.drops.unwrap_or(0).saturating_add(drops));
         }
+    }
+
+    /// What is known of captures, each in one file or several, after they were read.
+    pub fn of_series<'a>(captures: impl Iterator<Item = &'a Series>) -> Files {
+        let mut all = Files::default();
+        for capture in captures {
+            let mut files = Files::of(capture.files());
+            // A counter of parts counts through all of them.
+            files.drops = None;
+            capture.info().interfaces.iter().for_each(|interface| files.add_drops(interface.drops));
+            all.add(files);
+        }
+        all
     }
 
     /// What is known of the sources after they were read.

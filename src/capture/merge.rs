@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::place::Place;
-use super::{Error, Info, Interface, MAX_PROBLEMS, Reader, Record, Source, Time};
+use super::{Error, Info, Interface, MAX_PROBLEMS, Reader, Record, Series, Source, Time};
 use crate::dissect::Link;
 
 /// Most frames that are held back to sort one file.
@@ -31,28 +31,36 @@ pub struct Merge {
 }
 
 impl Merge {
+    /// The window of time in which a capture is sorted, in nanoseconds.
+    pub const WINDOW_NS: u64 = 1_000_000;
+
     /// Merges `readers`.
     pub fn new(readers: Vec<Reader>) -> Merge {
-        Merge::with_window(readers, 1_000_000)
+        Merge::with_window(readers, Merge::WINDOW_NS)
     }
 
     /// Merges `readers`; each is sorted within a window of `nanoseconds`.
     pub fn with_window(readers: Vec<Reader>, nanoseconds: u64) -> Merge {
-        let name = readers.iter().map(|reader| reader.info().name.as_str()).collect::<Vec<_>>().join(", ");
-        let format = readers.first().map(|reader| reader.info().format).unwrap_or_default();
-        let lanes: Vec<Lane> = readers.into_iter().map(|reader| Lane::new(reader, nanoseconds)).collect();
+        Merge::of(readers.into_iter().map(Series::from), nanoseconds)
+    }
+
+    /// Merges captures that may be in several files each; each is sorted within a window of `nanoseconds`.
+    pub fn of(captures: impl IntoIterator<Item = Series>, nanoseconds: u64) -> Merge {
+        let lanes: Vec<Lane> = captures.into_iter().map(|capture| Lane::new(capture, nanoseconds)).collect();
+        let name = lanes.iter().map(|lane| lane.capture.info().name.as_str()).collect::<Vec<_>>().join(", ");
+        let format = lanes.first().map(|lane| lane.capture.info().format).unwrap_or_default();
         let info = Info { name, format, ..Info::default() };
         let mut merge = Merge { lanes, heads: BinaryHeap::new(), given: None, started: false, info };
         merge.refresh();
         merge
     }
 
-    /// The files themselves, each with its own [`Info`].
-    pub fn readers(&self) -> impl Iterator<Item = &Reader> {
-        self.lanes.iter().map(|lane| &lane.reader)
+    /// The captures themselves, each with its own [`Info`].
+    pub fn captures(&self) -> impl Iterator<Item = &Series> {
+        self.lanes.iter().map(|lane| &lane.capture)
     }
 
-    /// Index of the file whose frame was given last.
+    /// Index of the capture whose frame was given last.
     pub fn file(&self) -> Option<usize> {
         self.given
     }
@@ -73,8 +81,8 @@ impl Merge {
             &mut self.info;
         (*problem_count, *skipped, *bytes_read, *total_bytes) = (0, 0, 0, Some(0));
         problems.clear();
-        for Lane { reader, interfaces: numbers, .. } in &self.lanes {
-            let info = reader.info();
+        for Lane { capture, interfaces: numbers, .. } in &self.lanes {
+            let info = capture.info();
             *problem_count += info.problem_count;
             *skipped += info.skipped;
             *bytes_read += info.bytes_read;
@@ -96,15 +104,16 @@ impl Merge {
     fn number(&mut self, lane: usize, interface: u16) -> u16 {
         // Interfaces beyond the 16 bits of a record share the last number.
         let number = self.info.interfaces.len().min(usize::from(u16::MAX)) as u16;
-        let Lane { reader, interfaces, .. } = &mut self.lanes[lane];
+        let Lane { capture, interfaces, .. } = &mut self.lanes[lane];
         let at = usize::from(interface);
         if interfaces.len() <= at {
             interfaces.resize(at + 1, None);
         }
         interfaces[at] = Some(number);
         if usize::from(number) == self.info.interfaces.len() {
-            let known = reader.info().interfaces.get(at).cloned().unwrap_or_default();
-            self.info.interfaces.push(Interface { file: Some(reader.info().name.clone()), ..known });
+            let known = capture.info().interfaces.get(at).cloned().unwrap_or_default();
+            let file = capture.files().next().map(|info| info.name.clone());
+            self.info.interfaces.push(Interface { file, ..known });
         }
         number
     }
@@ -139,10 +148,10 @@ impl Source for Merge {
     }
 }
 
-/// One file of a merge.
+/// One capture of a merge.
 #[derive(Debug)]
 struct Lane {
-    reader: Reader,
+    capture: Series,
     window: i64,
     head: Head,
     held: BinaryHeap<Reverse<Held>>,
@@ -152,7 +161,7 @@ struct Lane {
     over: bool,
     /// Buffers to be used again.
     spare: Vec<Vec<u8>>,
-    /// The file's interface -> its number in the merge.
+    /// The capture's interface -> its number in the merge.
     interfaces: Vec<Option<u16>>,
 }
 
@@ -178,9 +187,9 @@ struct Held {
 }
 
 impl Lane {
-    fn new(reader: Reader, window: u64) -> Lane {
+    fn new(capture: Series, window: u64) -> Lane {
         Lane {
-            reader,
+            capture,
             window: i64::try_from(window).unwrap_or(i64::MAX),
             head: Head::None,
             held: BinaryHeap::new(),
@@ -199,14 +208,14 @@ impl Lane {
             self.spare.push(held.frame);
         }
         if self.window == 0 {
-            let place = self.reader.advance()?;
+            let place = self.capture.advance()?;
             return Ok(place.map(|place| {
                 self.head = Head::Place(place);
                 place.time
             }));
         }
         while !self.over && !self.is_ready() {
-            match self.reader.advance()? {
+            match self.capture.advance()? {
                 Some(place) => self.hold(place),
                 None => self.over = true,
             }
@@ -229,7 +238,7 @@ impl Lane {
     }
 
     fn hold(&mut self, place: Place) {
-        let Record { time, link, interface, wire_len, frame: bytes } = self.reader.record(place);
+        let Record { time, link, interface, wire_len, frame: bytes } = self.capture.record(place);
         let mut frame = self.spare.pop().unwrap_or_default();
         // A very long frame must not leave a long buffer behind.
         if frame.capacity() > 1 << 16 && bytes.len() <= 1 << 16 {
@@ -254,7 +263,7 @@ impl Lane {
     fn record(&self) -> Option<Record<'_>> {
         match &self.head {
             Head::None => None,
-            Head::Place(place) => Some(self.reader.record(*place)),
+            Head::Place(place) => Some(self.capture.record(*place)),
             &Head::Held(Held { time, link, interface, wire_len, ref frame, .. }) => {
                 Some(Record { time, link, interface, wire_len, frame })
             }

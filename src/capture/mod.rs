@@ -49,6 +49,7 @@ mod pcap;
 mod pcapng;
 mod place;
 mod reader;
+mod series;
 mod sniff;
 mod whole;
 mod window;
@@ -63,7 +64,8 @@ pub use merge::Merge;
 pub use options::Options;
 pub use parts::{Cursor, Part, Parts};
 pub use reader::{Reader, open, open_with};
-pub use whole::{WholeFile, make_beside};
+pub use series::{Series, parts_of_one};
+pub use whole::{Temporary, WholeFile, remove_unfinished};
 pub use writer::{Writer, create};
 
 use crate::{dissect::Link, named};

@@ -88,9 +88,20 @@ impl Reader {
         Record { time, link, interface, wire_len, frame }
     }
 
+    /// [`record`](Reader::record) with its buffer.
+    #[inline(always)]
+    pub(super) fn shared(&self, place: Place) -> SharedRecord<'_> {
+        SharedRecord { record: self.record(place), place: Some((self.input.buffer(), place.at)) }
+    }
+
+    /// What is known of the file, which is closed.
+    pub(super) fn into_info(self) -> Info {
+        self.info
+    }
+
     /// Goes to the next frame, faster for well-formed pcap records.
     #[inline(always)]
-    fn step(&mut self) -> Result<Option<Place>, Error> {
+    pub(super) fn step(&mut self) -> Result<Option<Place>, Error> {
         let plain = match &mut self.decoder {
             Decoder::Pcap(pcap) => pcap.advance_fast(&mut self.input, &mut self.info),
             _ => None,
@@ -144,12 +155,7 @@ impl Source for Reader {
 
     #[inline(always)]
     fn next_shared(&mut self) -> Result<Option<SharedRecord<'_>>, Error> {
-        let place = self.step()?;
-        let shared = |place: Place| SharedRecord {
-            record: self.record(place),
-            place: Some((self.input.buffer(), place.at)),
-        };
-        Ok(place.map(shared))
+        Ok(self.step()?.map(|place| self.shared(place)))
     }
 
     #[inline(always)]

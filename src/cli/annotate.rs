@@ -1,11 +1,10 @@
 //! `rdmawire annotate`: a copy of a capture, with comments on the frames that matter.
 
 use std::{
-    fs::{self, File},
+    fs::File,
     io,
     net::IpAddr,
     path::{Path, PathBuf},
-    sync::atomic::Ordering,
 };
 
 use anyhow::{Context, bail};
@@ -13,13 +12,14 @@ use clap::Args;
 
 use super::{
     Outcome,
-    input::{self, Progress, STOP},
+    input::{self, Joining, PartFiles, Progress, name_of, open_parts},
     output, say,
+    signals::{STOP, end_on_signal, is_stopped},
     tracking::Tracking,
 };
 use rdmawire::{
     annotate::{Annotations, DEFAULT_MOST, MARK, Notes},
-    capture::{self, Format, Reader, Sink, Source, make_beside},
+    capture::{self, Format, Series, Source, Temporary},
     grammar::print::several,
 };
 
@@ -33,10 +33,12 @@ use rdmawire::{
   rdmawire annotate x.pcap annotated.pcapng
   rdmawire annotate --hosts /etc/hosts --force x.pcap annotated.pcapng")]
 pub(super) struct Annotate {
-    /// The capture to read: pcap, pcapng or ERF, also compressed; `-` is standard input.
-    input: PathBuf,
-    /// The capture to write: .pcapng, with .gz or .zst behind; `-` is standard output.
-    output: PathBuf,
+    /// The capture to read, or the parts of one: pcap, pcapng or ERF, also compressed; `-` is standard input. Behind them the capture
+    /// to write: .pcapng, with .gz or .zst behind; `-` is standard output.
+    #[arg(required = true, num_args = 2.., value_names = ["INPUT", "OUTPUT"])]
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    joining: Joining,
     /// Replace the file if it exists.
     #[arg(long)]
     force: bool,
@@ -58,7 +60,7 @@ pub(super) struct Annotate {
 struct Hosts(Vec<(IpAddr, String)>);
 
 fn hosts(path: &str) -> Result<Hosts, String> {
-    let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
+    let text = input::text(path.as_ref()).map_err(|error| error.to_string())?;
     let mut names = Vec::new();
     for (line, n) in text.lines().zip(1..) {
         let mut words = line.split('#').next().unwrap_or_default().split_whitespace();
@@ -74,25 +76,34 @@ fn hosts(path: &str) -> Result<Hosts, String> {
 
 impl Annotate {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
-        let name = self.output.file_name().unwrap_or_default().to_string_lossy();
-        if self.output != Path::new("-") && Format::of_name(&name) != Some(Format::Pcapng) {
-            bail!("{}: only pcapng has comments; give a name that ends in .pcapng", self.output.display());
+        let Some((output, inputs)) = self.files.split_last() else { bail!("expected INPUT and OUTPUT") };
+        let name = output.file_name().unwrap_or_default().to_string_lossy();
+        if output != Path::new("-") && Format::of_name(&name) != Some(Format::Pcapng) {
+            bail!("{}: only pcapng has comments; give a name that ends in .pcapng", output.display());
         }
-        let spooled = Spooled::of(&self.input)?;
-        let path = spooled.as_ref().map_or(&self.input, |spooled| &spooled.0);
-        let mut reader = capture::open(path)?;
+        end_on_signal(&STOP);
+        let (parts, _spooled) = Spooled::all(self.joining.one(inputs)?)?;
+        let mut reader = open_parts(&parts)?;
         let (ended, is_all) = self.tracking.follow_with(&mut reader, Notes::new(self.max_comments))?;
+        check_stop(output)?;
         let annotations = Annotations::new(ended, self.tracking.options(1).dissect);
-        let (frames, comments) = self.write(path, reader, annotations)?;
+        let (frames, comments) = self.write(&parts, output, reader, annotations)?;
         if !self.quiet {
-            say(format_args!("{}, comments on {comments} of them", several(frames, "frame")));
+            let (frames, name) = (several(frames, "frame"), output.display());
+            say(format_args!("wrote {name}: {frames}, comments on {comments} of them"));
         }
         Ok(if is_all { Outcome::Done } else { Outcome::Failed })
     }
 
     /// The second pass: copies frames with their comments. `known`: the reader of the first pass, at its end. Returns how many
     /// frames there are, and how many of them have a comment of ours.
-    fn write(&self, path: &Path, known: Reader, mut annotations: Annotations) -> anyhow::Result<(u64, u64)> {
+    fn write(
+        &self,
+        parts: &[PathBuf],
+        output: &Path,
+        known: Series,
+        mut annotations: Annotations,
+    ) -> anyhow::Result<(u64, u64)> {
         let info = known.info();
         let mut comment = std::mem::take(&mut annotations.verdict);
         if !info.comment.is_empty() {
@@ -101,10 +112,10 @@ impl Annotate {
         let mut names = info.names.clone();
         names.extend(self.hosts.iter().flat_map(|hosts| hosts.0.iter().cloned()));
         let options = capture::Options { force: self.force, comment, names, ..Default::default() };
-        let mut sink = output::create_capture(&self.output, Format::Pcapng, &info.interfaces, options)?;
+        let mut sink = output::create_capture(output, Format::Pcapng, &info.interfaces, options)?;
         let frames = info.frames;
         drop(known);
-        let mut reader = capture::open(path)?;
+        let mut reader = open_parts(parts)?;
         let progress = Progress::new(reader.info());
         let (mut number, mut comments) = (0, 0);
         let read = input::each_with_reader(&mut reader, Some(progress), |n, record, reader| {
@@ -117,30 +128,50 @@ impl Annotate {
             number = n;
             Ok(n < frames)
         })?;
+        check_stop(output)?;
         read.all()?;
-        if STOP.load(Ordering::Relaxed) {
-            bail!("interrupted: {} was not written", self.output.display());
-        }
         if number < frames {
-            bail!("{}: it became shorter while it was read", path.display());
+            bail!("{}: it became shorter while it was read", name_of(parts));
         }
-        sink.finish()?;
+        sink.keep_quietly()?;
         Ok((number, comments))
     }
 }
 
+/// A part of the copy would look like the whole.
+fn check_stop(output: &Path) -> anyhow::Result<()> {
+    match is_stopped() {
+        true => bail!("ended by the user: {} was not written", output.display()),
+        false => Ok(()),
+    }
+}
+
 /// A stream that was copied into a temporary file, which is removed at the end.
-pub(super) struct Spooled(pub(super) PathBuf);
+pub(super) struct Spooled(Temporary);
 
 impl Spooled {
+    /// Files that can be read twice instead of these, and those of them that are copies of streams.
+    pub(super) fn all(parts: PartFiles) -> anyhow::Result<(PartFiles, Vec<Spooled>)> {
+        let (mut files, mut copies) = (Vec::new(), Vec::new());
+        for path in parts {
+            match Spooled::of(&path)? {
+                Some(copy) => {
+                    files.push(copy.0.path().to_owned());
+                    copies.push(copy);
+                }
+                None => files.push(path),
+            }
+        }
+        Ok((files, copies))
+    }
+
     /// A copy of the stream at `path`; `None` if it is a file, which can be read twice.
-    pub(super) fn of(path: &Path) -> anyhow::Result<Option<Spooled>> {
-        let is_stream = path == Path::new("-") || fs::metadata(path).is_ok_and(|known| !known.is_file());
-        if !is_stream {
+    fn of(path: &Path) -> anyhow::Result<Option<Spooled>> {
+        if !input::is_stream(path) {
             return Ok(None);
         }
         let beside = std::env::temp_dir().join("rdmawire");
-        let (copy, mut file) = make_beside(&beside, |path| File::create_new(path))
+        let (copy, mut file) = Temporary::beside(&beside, create_private)
             .with_context(|| format!("creating a temporary file in {}", std::env::temp_dir().display()))?;
         let spooled = Spooled(copy);
         let from = || -> io::Result<_> {
@@ -155,8 +186,11 @@ impl Spooled {
     }
 }
 
-impl Drop for Spooled {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.0);
-    }
+/// A new file that nobody else can read.
+fn create_private(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
 }

@@ -13,7 +13,8 @@ use clap::Args;
 use super::{
     Outcome,
     arg::{format_of, positive},
-    end_on_ctrl_c, input, output,
+    input, output,
+    signals::end_on_signal,
     terminal::{self, Color},
 };
 use rdmawire::{
@@ -108,7 +109,7 @@ impl Capture {
             _ => None,
         };
         let mut analysis = self.analyze.then(|| Analysis::new(Options::default()));
-        end_on_ctrl_c(stop);
+        end_on_signal(stop);
         if !self.quiet {
             super::say(format_args!("capturing on {}; Ctrl-C ends it", self.interface));
         }
@@ -130,11 +131,11 @@ impl Capture {
             Ok(self.count.is_none_or(|count| kept < count))
         })?;
         let drops = source.count_drops();
-        if let Some(sink) = &mut sink {
+        if let Some(mut sink) = sink {
             if let Some(drops) = drops {
                 sink.set_drops(0, drops);
             }
-            sink.finish()?;
+            sink.keep()?;
         }
         if !self.quiet || drops.is_some_and(|drops| drops > 0) {
             let lost = drops.map_or("losses unknown".into(), |drops| format!("{drops} lost by the kernel"));

@@ -1,6 +1,6 @@
 //! `rdmawire check`: whether captures keep rules.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use clap::Args;
@@ -8,6 +8,8 @@ use clap::Args;
 use super::{
     Outcome,
     gate::{GateArgs, each_report},
+    input::Joining,
+    signals::{STOP, end_on_signal},
     tracking::Tracking,
 };
 use rdmawire::gate::{check, write::Checked};
@@ -24,6 +26,8 @@ pub(super) struct Check {
     #[arg(required = true, value_name = "FILE|RULE")]
     what: Vec<String>,
     #[command(flatten)]
+    joining: Joining,
+    #[command(flatten)]
     gate: GateArgs,
     #[command(flatten)]
     tracking: Tracking,
@@ -34,6 +38,9 @@ impl Check {
         // A rule has a comparison or a parenthesis.
         let is_rule = |what: &String| what.contains(['=', '<', '>', '(', ' ']) && !Path::new(what).exists();
         let (rules, files): (Vec<String>, Vec<String>) = self.what.into_iter().partition(is_rule);
+        end_on_signal(&STOP);
+        let paths: Vec<PathBuf> = files.iter().map(PathBuf::from).collect();
+        let captures = self.joining.captures(&paths)?;
         let gate = self.gate.open(&rules)?;
         if gate.rules.is_empty() {
             bail!("which rule? like 'retransmits == 0'; `rdmawire explain gate` lists figures");
@@ -45,8 +52,8 @@ impl Check {
             bail!("which capture? no argument is the name of a file");
         }
         let (mut checked, mut is_all) = (Vec::new(), true);
-        for file in files {
-            is_all &= each_report(file.as_ref(), &self.tracking, |file, report| {
+        for parts in captures {
+            is_all &= each_report(&parts, &self.tracking, |file, report| {
                 checked.push(Checked { file, outcomes: check(&gate.rules, report, None) });
             })?;
         }

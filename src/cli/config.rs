@@ -6,7 +6,6 @@ use std::{
     collections::BTreeMap,
     env,
     ffi::{OsStr, OsString},
-    fs,
     io::ErrorKind,
     path::{Path, PathBuf},
 };
@@ -15,6 +14,7 @@ use anyhow::{Context, anyhow, bail};
 use clap::Command;
 use toml::{Spanned, Value};
 
+use super::{input, say};
 use rdmawire::grammar::{did_you_mean, nearest};
 
 /// The environment's variable with the name of the file; empty: no file.
@@ -63,12 +63,17 @@ impl Config {
                 None => return Ok(None),
             },
         };
-        match fs::read_to_string(&path) {
+        match input::text(&path) {
             Ok(text) => {
                 let name = path.display().to_string();
                 Config::parse(path, &text, &all()).with_context(|| name).map(Some)
             }
             Err(error) if error.kind() == ErrorKind::NotFound && !is_asked_for => Ok(None),
+            // Nobody asked for it: as another user, HOME may name a folder that cannot be read.
+            Err(error) if !is_asked_for => {
+                say(format_args!("warning: {}: {error}: the options in it are not used", path.display()));
+                Ok(None)
+            }
             Err(error) => Err(error).context(path.display().to_string()),
         }
     }

@@ -11,7 +11,12 @@ use clap::{Args, builder::PossibleValuesParser};
 use comfy_table::{ContentArrangement, Table, presets};
 use serde::Serialize;
 
-use super::{Outcome, input, tracking::Tracking};
+use super::{
+    Outcome,
+    input::{Joining, name_of, open_parts},
+    signals::{STOP, end_on_signal},
+    tracking::Tracking,
+};
 use rdmawire::{
     counters::{self, Agreement, Compared, HostCounters, HostCounts, Prediction, Reading, Setting, Vendor},
     dissect::Address,
@@ -27,8 +32,11 @@ use rdmawire::{
   rdmawire counters x.pcap --vendor mlx5
   rdmawire counters x.pcap --tap 10.0.0.1 --before 10.0.0.1=before.txt --after 10.0.0.1=after.txt")]
 pub(super) struct Counters {
-    /// The capture; - is standard input.
-    file: PathBuf,
+    /// The capture, or the parts of one; - is standard input.
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    joining: Joining,
     /// Whose names: mlx5, bnxt_re, irdma, efa, rxe. By default the readings show it; without them, mlx5.
     #[arg(long, value_parser = PossibleValuesParser::new(Vendor::ALL.map(Vendor::name)))]
     vendor: Option<String>,
@@ -85,6 +93,7 @@ enum Row {
 
 impl Counters {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
+        end_on_signal(&STOP);
         let (before, after) = (readings(&self.before)?, readings(&self.after)?);
         if let Some(host) = before.keys().find(|host| !after.contains_key(host)) {
             bail!("--before has a reading of {host}, --after has none: give both");
@@ -92,7 +101,8 @@ impl Counters {
         if let Some(host) = after.keys().find(|host| !before.contains_key(host)) {
             bail!("--after has a reading of {host}, --before has none: give both");
         }
-        let mut source = input::open(&self.file)?;
+        let parts = self.joining.one(&self.files)?;
+        let mut source = open_parts(&parts)?;
         let (ended, is_all) = self.tracking.follow_with(&mut source, HostCounts::default())?;
         let report = ended.report();
         let counts = ended.metric().ok_or_else(|| anyhow!("the analysis kept no counts of hosts"))?;
@@ -111,7 +121,7 @@ impl Counters {
                 }
             }
         }
-        self.check_hosts(&rows, after.keys())?;
+        self.check_hosts(&name_of(&parts), &rows, after.keys())?;
         let is_contradicted = rows.iter().any(Row::is_contradicted);
         let mut out = io::stdout().lock();
         if self.json {
@@ -136,6 +146,7 @@ impl Counters {
     /// An address that the capture has not is a mistake.
     fn check_hosts<'a>(
         &'a self,
+        capture: &str,
         rows: &[Row],
         read: impl Iterator<Item = &'a Address>,
     ) -> anyhow::Result<()> {
@@ -143,7 +154,7 @@ impl Counters {
             self.host.iter().chain(read.filter(|host| self.host.is_empty() || self.host.contains(host)))
         {
             if !rows.iter().any(|row| row.host() == host.to_string()) {
-                bail!("{host} is not among the hosts of {}", self.file.display());
+                bail!("{host} is not among the hosts of {capture}");
             }
         }
         Ok(())

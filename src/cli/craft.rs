@@ -13,10 +13,12 @@ use super::{
     arg::{self, encapsulation, within},
     emit::{Emit, Out, Place},
     input::{self, Progress},
-    say, scenario, warn_of_damage,
+    output, say, scenario,
+    signals::{STOP, end_on_signal},
+    warn_of_damage,
 };
 use rdmawire::{
-    capture::{self, Source},
+    capture::{self, Series, Source},
     craft::{self, Channel, Data, Hold, Packet, Request, recipe},
     dissect::{Dissection, Encapsulation, dissect},
     grammar::{print::several, units},
@@ -287,6 +289,13 @@ impl Answer {
         let Some(n) = self.of.frame else {
             bail!("--flow-of: expected a frame number, as in {}:N", self.of.file.display())
         };
+        output::will_read(&self.of.file);
+        if self.dest_qp.is_none() && input::is_stream(&self.of.file) {
+            bail!(
+                "{}: a stream is read once, and the queue pair that sent the packet would be looked for in all frames: give --dest-qp",
+                self.of.file.display()
+            );
+        }
         let (channel, psn) = with_frame(&self.of.file, n, |d| {
             let no_bth = || format!("frame {n} has no BTH, so it cannot be answered");
             let bth = d.get::<Bth>().with_context(no_bth)?;
@@ -423,7 +432,9 @@ fn warn_of_surprises(packet: &Packet) {
 
 /// Edits every frame of a capture, or one.
 fn from_capture(from: &FrameRef, out: Out) -> anyhow::Result<Outcome> {
-    let mut reader = capture::open(&from.file)?;
+    end_on_signal(&STOP);
+    output::will_read(&from.file);
+    let mut reader = Series::from(input::open(&from.file)?);
     let mut emit = Emit::new(out)?;
     let progress = Progress::new(reader.info());
     let read = input::each_with_reader(&mut reader, Some(progress), |n, record, reader| {
@@ -441,6 +452,9 @@ fn from_capture(from: &FrameRef, out: Out) -> anyhow::Result<Outcome> {
         }
         Ok(from.frame != Some(n))
     })?;
+    if read.is_stopped {
+        bail!("{}: {}: nothing was written", from.file.display(), input::ended_after(read.frames));
+    }
     emit.describe(reader.info());
     let n = read.all()?;
     if let Some(wanted) = from.frame.filter(|&wanted| wanted > n) {
@@ -457,7 +471,7 @@ fn with_frame<T>(
     on_frame: impl FnOnce(&Dissection<'_>) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     let (mut on_frame, mut found) = (Some(on_frame), None);
-    let read = input::each_while(&mut capture::open(file)?, None, |number, record| {
+    let read = input::each_while(&mut input::open(file)?, None, |number, record| {
         if number == n {
             let d = dissect(record.link, record.frame, record.wire_len);
             found = on_frame.take().map(|on_frame| on_frame(&d));

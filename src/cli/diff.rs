@@ -6,11 +6,12 @@ use std::{
     sync::atomic::Ordering,
 };
 
+use anyhow::bail;
 use clap::Args;
 
 use super::{
     Outcome,
-    input::{Progress, STOP, open, say_damage},
+    input::{Joining, Progress, STOP, describe, name_of, open_parts},
     say,
     terminal::{self, Color},
     tracking::Tracking,
@@ -34,6 +35,8 @@ pub(super) struct Diff {
     /// The captures, in the order of their places on the path, from either end.
     #[arg(required = true, num_args = 2.., value_name = "FILE")]
     files: Vec<PathBuf>,
+    #[command(flatten)]
+    joining: Joining,
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
@@ -53,20 +56,28 @@ pub(super) struct Diff {
 impl Diff {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
         let filter = self.tracking.filter()?;
-        let analyze = self.tracking.options(self.files.len());
+        let captures = self.joining.captures(&self.files)?;
+        if captures.len() < 2 {
+            bail!(
+                "{}: one capture in several files: a comparison needs two places",
+                name_of(&captures.concat())
+            );
+        }
+        let analyze = self.tracking.options(captures.len());
         let options = Options {
             analyze: analyze.clone(),
             window_ns: self.window,
             max_waiting: usize::try_from(self.max_waiting).unwrap_or(usize::MAX),
         };
-        super::end_on_ctrl_c(&STOP);
-        let mut sources = self.files.iter().map(|path| open(path)).collect::<Result<Vec<_>, _>>()?;
-        let mut taps = Taps::new(options, self.files.iter().map(|path| path.display().to_string()));
+        super::signals::end_on_signal(&STOP);
+        let mut sources = captures.iter().map(|parts| open_parts(parts)).collect::<Result<Vec<_>, _>>()?;
+        let mut taps = Taps::new(options, captures.iter().map(|parts| name_of(parts)));
         let mut numbers = vec![0u64; sources.len()];
         let mut is_all = true;
         let mut progress = Progress::of(sources.iter().map(Source::info));
         while let Some(tap) = taps.next_tap() {
             if STOP.load(Ordering::Relaxed) {
+                is_all = false;
                 break;
             }
             match sources[tap].next() {
@@ -84,6 +95,7 @@ impl Diff {
                     }
                 }
                 Ok(None) => taps.end(tap),
+                Err(_) if STOP.load(Ordering::Relaxed) => {}
                 Err(error) => {
                     say(format_args!("{error}"));
                     is_all = false;
@@ -94,8 +106,9 @@ impl Diff {
             progress.frame(numbers.iter().sum(), bytes);
         }
         drop(progress);
-        sources.iter().map(Source::info).for_each(say_damage);
-        let report = taps.finish();
+        let files = describe(sources.iter(), numbers.iter().sum());
+        let mut report = taps.finish();
+        report.problems = files.problems;
         let out = &mut io::stdout().lock();
         if self.json {
             json::write(out, &report)?;
@@ -110,7 +123,7 @@ impl Diff {
             text::write_diff(&report, &options, out)?;
         }
         Ok(match report.total().undelivered() {
-            _ if !is_all => Outcome::Failed,
+            _ if !is_all || report.is_apart() => Outcome::Failed,
             0 => Outcome::Done,
             _ => Outcome::Unmet,
         })

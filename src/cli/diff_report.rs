@@ -8,6 +8,8 @@ use clap::Args;
 use super::{
     Outcome,
     gate::{GateArgs, each_report},
+    output,
+    signals::{STOP, end_on_signal},
     tracking::Tracking,
 };
 use rdmawire::{
@@ -38,6 +40,9 @@ pub(super) struct DiffReport {
 
 impl DiffReport {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
+        end_on_signal(&STOP);
+        output::will_read(&self.before);
+        output::will_read(&self.after);
         let gate = self.gate.open(&self.rules)?;
         let (earlier, later) = (self.report(&self.before)?, self.report(&self.after)?);
         let before = Before::new(&earlier, &later);
@@ -51,7 +56,8 @@ impl DiffReport {
 
     fn report(&self, path: &Path) -> anyhow::Result<Report> {
         let mut reports = Vec::new();
-        let is_all = each_report(path, &self.tracking, |_, report| reports.push(report.collect()))?;
+        let is_all =
+            each_report(&[path.to_owned()], &self.tracking, |_, report| reports.push(report.collect()))?;
         match (reports.pop(), reports.is_empty(), is_all) {
             (Some(report), true, true) => Ok(report),
             (_, _, false) => {

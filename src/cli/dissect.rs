@@ -5,7 +5,7 @@ mod about;
 use std::{
     fmt,
     io::{self, IsTerminal, Write},
-    path::{Path, PathBuf},
+    path::PathBuf,
 };
 
 use anyhow::Context;
@@ -14,7 +14,7 @@ use clap::Args;
 use super::{
     Outcome,
     arg::{self, Check, RocePorts},
-    input::{self, Progress},
+    input::{self, Joining, Progress, name_of, open_parts},
     say,
     terminal::{self, Color},
     warn_of_damage,
@@ -26,6 +26,7 @@ use rdmawire::{
     frame::{Clock, Columns, Frame, Json, Line, Names, Separator, write_hex, write_tree},
     grammar::print::several,
     icrc::State,
+    report::clean,
 };
 
 /// Show the frames of capture files.
@@ -38,6 +39,8 @@ pub(super) struct Dissect {
     /// Capture files: pcap, pcapng or ERF, also compressed with gzip or zstd; `-` is standard input.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
+    #[command(flatten)]
+    joining: Joining,
     /// Write one JSON object per frame.
     #[arg(long)]
     json: bool,
@@ -117,14 +120,18 @@ impl Dissect {
         }
         let mut outcome = Outcome::Done;
         let mut left = self.count.unwrap_or(u64::MAX);
-        for path in &self.files {
+        let captures = self.joining.captures(&self.files)?;
+        for parts in &captures {
             if left == 0 {
                 break;
             }
-            if self.files.len() > 1 && matches!(style, Style::Line | Style::Tree(_)) {
-                out.text.push_str(&format!("==> {} <==\n", super::plain(&path.display().to_string())));
+            let name = (captures.len() > 1).then(|| name_of(parts));
+            if let Some(name) = &name
+                && matches!(style, Style::Line | Style::Tree(_))
+            {
+                out.text.push_str(&format!("==> {} <==\n", clean(name)));
             }
-            if !self.file(path, &filter, &style, &mut out, &mut left)? {
+            if !self.file(parts, name.as_deref(), &filter, &style, &mut out, &mut left)? {
                 outcome = Outcome::Failed;
             }
         }
@@ -135,13 +142,14 @@ impl Dissect {
     /// Shows one file. Returns false if it could not be read completely.
     fn file(
         &self,
-        path: &Path,
+        parts: &[PathBuf],
+        file: Option<&str>,
         filter: &Option<Filter>,
         style: &Style,
         out: &mut Out,
         left: &mut u64,
     ) -> anyhow::Result<bool> {
-        let mut reader = match capture::open(path) {
+        let mut reader = match open_parts(parts) {
             Ok(reader) => reader,
             Err(error) => return out.complain(&error),
         };
@@ -149,7 +157,6 @@ impl Dissect {
         let mut line = Line::new(self.time, self.color.is_on());
         // Only a pcap file states its resolution before the first frame.
         line.nanoseconds = reader.info().format != capture::Format::PcapMicros;
-        let file = (self.files.len() > 1).then(|| path.display().to_string());
         // On a terminal, the lines themselves show it.
         let progress = (!io::stdout().is_terminal()).then(|| Progress::new(reader.info()));
         let read = input::each_while(&mut reader, progress, |number, record| {
@@ -165,13 +172,7 @@ impl Dissect {
                     return Ok(true);
                 }
             }
-            self.draw(
-                &mut Pen { style, line: &mut line, file: file.as_deref() },
-                number,
-                record,
-                &d,
-                &mut out.text,
-            )?;
+            self.draw(&mut Pen { style, line: &mut line, file }, number, record, &d, &mut out.text)?;
             *left -= 1;
             out.written()?;
             Ok(*left > 0)
@@ -179,8 +180,7 @@ impl Dissect {
         if let Err(error) = read.all() {
             return out.complain(&error);
         }
-        let info = reader.info();
-        if !info.problems.is_empty() {
+        for info in reader.files().filter(|info| !info.problems.is_empty()) {
             out.flush()?;
             warn_of_damage(info);
             let more = info.problem_count.saturating_sub(info.problems.len() as u64);

@@ -15,7 +15,7 @@ use super::{
     output, say,
 };
 use rdmawire::{
-    capture::{self, Info, Interface, Record, Sink, Time},
+    capture::{self, Info, Interface, Record, Time},
     craft::{ComputedField, Edit, Packet, recipe},
     dissect::Link,
     grammar::{print::hex, units},
@@ -104,7 +104,7 @@ pub(super) struct Emit {
     keep: Vec<ComputedField>,
     compute: Vec<ComputedField>,
     corrupt: Vec<ComputedField>,
-    sink: Option<capture::Writer>,
+    sink: Option<output::CaptureFile>,
     style: Option<Style>,
     text: String,
     frame: Vec<u8>,
@@ -119,8 +119,7 @@ impl Emit {
         let styles = [Style::Hex, Style::C, Style::Rust, Style::Python, Style::Recipe];
         let style = asked.into_iter().zip(styles).find_map(|(asked, style)| asked.then_some(style));
         let options = capture::Options { force: out.force, ..Default::default() };
-        let create =
-            |path: &PathBuf| anyhow::Ok(output::create_capture(path, format_of(path)?, &[], options)?);
+        let create = |path: &PathBuf| output::create_capture(path, format_of(path)?, &[], options);
         let sink = out.output.as_ref().map(create).transpose()?;
         type Fields = anyhow::Result<Vec<ComputedField>>;
         let names = |names: &[String]| names.iter().map(|name| computed_field(name)).collect::<Fields>();
@@ -227,8 +226,8 @@ impl Emit {
 
     pub(super) fn finish(mut self) -> anyhow::Result<Outcome> {
         self.pass_on()?;
-        if let Some(sink) = &mut self.sink {
-            sink.finish()?;
+        if let Some(sink) = self.sink.take() {
+            sink.keep()?;
         }
         let mut outcome = Outcome::Done;
         let edits = self.out.set.iter().chain(&self.out.step).zip(&self.unused);

@@ -1,7 +1,6 @@
 //! `rdmawire entropy`: the UDP source ports that queue pairs will have, and how they spread over paths, without a capture.
 
 use std::{
-    fs,
     io::{self, Write},
     path::PathBuf,
 };
@@ -45,14 +44,14 @@ const MAX_GROUPS: usize = 8;
 impl Entropy {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
         let name = self.qps.display();
-        let text = fs::read_to_string(&self.qps).with_context(|| name.to_string())?;
+        let text = super::input::text(&self.qps).with_context(|| name.to_string())?;
         let connections =
             KnownConnection::parse(&text).map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
         if connections.is_empty() {
             bail!("{name}: there is no connection in it");
         }
         let all = Formula::ALL.map(|formula| predict(&connections, formula, self.paths));
-        let mut out = io::stdout().lock();
+        let mut out = io::BufWriter::new(io::stdout().lock());
         if self.json {
             serde_json::to_writer_pretty(
                 &mut out,
@@ -60,6 +59,7 @@ impl Entropy {
             )
             .map_err(io::Error::from)?;
             writeln!(out)?;
+            out.flush()?;
             return Ok(Outcome::Done);
         }
         writeln!(
@@ -71,6 +71,7 @@ impl Entropy {
         for prediction in &all {
             write(prediction, &mut out)?;
         }
+        out.flush()?;
         Ok(Outcome::Done)
     }
 }

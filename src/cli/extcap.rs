@@ -21,13 +21,14 @@ use super::{
     Outcome,
     arg::RocePorts,
     capture::{matches, open},
-    end_on_ctrl_c, input, output,
+    input, output,
+    signals::end_on_signal,
 };
 use rdmawire::{
     analyze,
     annotate::{Live, OwnedFrame},
     capture::{
-        self, Format, Sink, Source, Time,
+        self, Format, Source, Time,
         live::{self, LiveOptions},
     },
     grammar::units,
@@ -138,7 +139,7 @@ impl Extcap {
         )?;
         // Wireshark waits for the file's beginning.
         sink.flush()?;
-        end_on_ctrl_c(stop.clone());
+        end_on_signal(stop.clone());
 
         let (sender, frames) = mpsc::sync_channel::<OwnedFrame>(BETWEEN);
         let capturing = thread::spawn(move || {
@@ -177,7 +178,7 @@ impl Extcap {
         if let Some(drops) = drops {
             sink.set_drops(0, drops);
         }
-        sink.finish()?;
+        sink.keep_quietly()?;
         captured.map(drop)
     }
 }

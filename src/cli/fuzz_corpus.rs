@@ -12,9 +12,9 @@ use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
-use super::{Outcome, input};
+use super::{Outcome, input, signals};
 use rdmawire::{
-    capture::{self, Interface, Record, Sink, Source, Time, make_beside},
+    capture::{self, Interface, Record, Sink, Source, Temporary, Time},
     craft::mutate::{Base, Mutant, Mutants},
     dissect::{Dissection, dissect},
     grammar::print::several,
@@ -99,22 +99,21 @@ impl FuzzCorpus {
             None => (Base::all(), true),
         };
         // Written into a new directory first, so an error leaves nothing behind.
+        signals::watch();
         let (folder, ()) =
-            make_beside(&target, |folder| fs::create_dir(folder)).with_context(|| name.to_string())?;
-        let done = self.fill(&folder, bases).and_then(|()| {
+            Temporary::beside(&target, |folder| fs::create_dir(folder)).with_context(|| name.to_string())?;
+        let folder = folder.path();
+        let done = self.fill(folder, bases).and_then(|()| {
             if !is_empty {
-                return move_into(&folder, &target);
+                return move_into(folder, &target);
             }
             // An empty directory is replaced, if the system allows it.
-            fs::rename(&folder, &target).or_else(|_| {
+            fs::rename(folder, &target).or_else(|_| {
                 fs::remove_dir(&target)?;
-                fs::rename(&folder, &target)
+                fs::rename(folder, &target)
             })?;
             Ok(())
         });
-        if done.is_err() || !is_empty {
-            let _ = fs::remove_dir_all(&folder);
-        }
         done.with_context(|| name.to_string())?;
         Ok(if all_read { Outcome::Done } else { Outcome::Failed })
     }

@@ -3,15 +3,21 @@
 use std::{
     fs,
     io::{self, BufWriter, Write},
-    path::{Path, PathBuf},
+    path::PathBuf,
 };
 
 use anyhow::{Context, anyhow, bail};
 use clap::{Args, ValueEnum};
 
-use super::{Outcome, input, output, say, tracking::Tracking};
+use super::{
+    Outcome,
+    input::{self, name_of},
+    output::{self, Kind, OutFile},
+    say,
+    signals::is_stopped,
+    tracking::Tracking,
+};
 use rdmawire::{
-    capture::WholeFile,
     gate::{
         self, Changes, Rule, Verdict,
         write::{self, Checked},
@@ -38,6 +44,9 @@ pub(super) struct GateArgs {
     /// Write the outcomes to a file as SARIF 2.1.0.
     #[arg(long, value_name = "FILE")]
     sarif: Option<PathBuf>,
+    /// Replace files that exist. Without it, only outcomes of an earlier run are replaced.
+    #[arg(long)]
+    force: bool,
     /// Write annotations for GitHub's workflows, too.
     #[arg(long)]
     github: bool,
@@ -59,8 +68,8 @@ enum Unknown {
 pub(super) struct Gate {
     pub(super) rules: Vec<Rule>,
     unknown: gate::Unknown,
-    junit: Option<WholeFile>,
-    sarif: Option<WholeFile>,
+    junit: Option<OutFile>,
+    sarif: Option<OutFile>,
     github: bool,
     json: bool,
 }
@@ -71,7 +80,7 @@ impl GateArgs {
         let mut rules = Vec::new();
         if let Some(path) = &self.rules {
             let name = path.display();
-            let text = fs::read_to_string(path).with_context(|| name.to_string())?;
+            let text = input::text(path).with_context(|| name.to_string())?;
             rules = Rule::from_toml(&text).map_err(|error| anyhow!("{name}: {error}"))?;
         }
         for text in texts {
@@ -80,16 +89,14 @@ impl GateArgs {
         for query in &self.fail_if {
             rules.push(Rule::fail_if(query).map_err(|error| anyhow!("--fail-if: {error}"))?);
         }
-        let create = |path: &Option<PathBuf>| {
-            let create =
-                |path: &PathBuf| output::create(path, true).with_context(|| path.display().to_string());
-            path.as_ref().map(create).transpose()
+        let create = |path: &Option<PathBuf>, kind| {
+            path.as_ref().map(|path| output::create(path, kind, self.force)).transpose()
         };
         Ok(Gate {
             rules,
             unknown: if self.unknown == Unknown::Fail { gate::Unknown::Fail } else { gate::Unknown::Pass },
-            junit: create(&self.junit)?,
-            sarif: create(&self.sarif)?,
+            junit: create(&self.junit, Kind::Junit)?,
+            sarif: create(&self.sarif, Kind::Sarif)?,
             github: self.github,
             json: self.json,
         })
@@ -101,7 +108,7 @@ impl Gate {
     pub(super) fn end(self, checked: &[Checked], changes: Option<&Changes>) -> anyhow::Result<Outcome> {
         let unknown = self.unknown;
         let to_file =
-            |file: Option<WholeFile>,
+            |file: Option<OutFile>,
              write: fn(&mut dyn Write, &[Checked], gate::Unknown) -> io::Result<()>| {
                 let Some(mut file) = file else { return Ok(()) };
                 let mut out = BufWriter::new(&mut file);
@@ -127,6 +134,10 @@ impl Gate {
             checked.iter().flat_map(|one| &one.outcomes).filter(|one| one.severity == Severity::Error);
         let failed =
             |verdict| errors.clone().filter(|one| one.fails(unknown) && one.verdict == verdict).count();
+        // A part of a capture decides nothing.
+        if is_stopped() {
+            return Ok(Outcome::Failed);
+        }
         if failed(Verdict::Violated) > 0 {
             return Ok(Outcome::Unmet);
         }
@@ -140,20 +151,23 @@ impl Gate {
     }
 }
 
-/// Calls `see` with each report of a file, and its name: a capture is analyzed; of `.json`, reports are read. Returns whether all of it
-/// could be read; errors of captures are printed.
+/// Calls `see` with each report of a file, and its name: a capture, or the parts of one, is analyzed; of `.json`, reports are read. Returns
+/// whether all of it could be read; errors of captures are printed.
 pub(super) fn each_report(
-    path: &Path,
+    parts: &[PathBuf],
     tracking: &Tracking,
     mut see: impl FnMut(String, &report::View<'_>),
 ) -> anyhow::Result<bool> {
-    let name = path.display().to_string();
-    if path.extension().is_none_or(|end| end != "json") {
-        let Some(mut source) = input::try_open(path) else { return Ok(false) };
-        let (ended, is_all) = tracking.follow(&mut source)?;
-        see(name, &ended.report());
-        return Ok(is_all);
-    }
+    let name = name_of(parts);
+    let path = match parts {
+        [path] if path.extension().is_some_and(|end| end == "json") => path,
+        _ => {
+            let Some(mut source) = input::try_open(parts) else { return Ok(false) };
+            let (ended, is_all) = tracking.follow(&mut source)?;
+            see(name, &ended.report());
+            return Ok(is_all);
+        }
+    };
     #[derive(serde::Deserialize)]
     struct Kind {
         #[serde(default)]

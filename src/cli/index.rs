@@ -46,7 +46,7 @@ pub(super) struct Index {
 
 impl Index {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
-        super::end_on_ctrl_c(&STOP);
+        super::signals::end_on_signal(&STOP);
         let options = self.tracking.options(1);
         if self.tracking.filter()?.is_some() {
             bail!("--filter: an index has all frames");
@@ -64,7 +64,7 @@ impl Index {
                 let number = span.add(record);
                 files.push(&options.headers(number, record)).context("cannot write the index")
             })?;
-            is_all &= read.was_read_whole();
+            is_all &= read.was_read_whole(&source.info().name);
             if STOP.load(Ordering::Relaxed) {
                 // Files that were begun are removed.
                 return Ok(Outcome::Failed);

@@ -1,40 +1,131 @@
 //! Input files of the commands: how they are opened, what is said of their damage, and how far reading has come.
 
 use std::{
-    fs::File,
+    fs::{self, File},
     io::{self, IsTerminal, Read},
-    path::Path,
-    sync::{
-        atomic::{AtomicBool, Ordering},
-        mpsc,
-    },
+    path::{Path, PathBuf},
+    sync::{atomic::Ordering, mpsc},
     thread,
     time::{Duration, Instant},
 };
 
+use anyhow::bail;
+use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::say;
+pub(super) use super::signals::STOP;
+use super::{output, say, signals::is_stopped};
 use rdmawire::{
     analyze::Files,
-    capture::{self, Info, Reader, Record, Source},
+    capture::{self, Format, Info, Reader, Record, Series, Source},
     grammar::print::several,
+    report::CaptureProblem,
 };
 
-/// Set by Ctrl-C: the work ends.
-pub(super) static STOP: AtomicBool = AtomicBool::new(false);
-
-/// Opens a file; prints the error if that fails.
-pub(super) fn try_open(path: &Path) -> Option<Reader> {
-    open(path).inspect_err(|error| say(format_args!("{error}"))).ok()
+/// Which files are one capture.
+#[derive(Debug, Args)]
+pub(super) struct Joining {
+    /// Read each file as a capture of its own. By default, files that are parts of one capture, as rotated and split ones, are read as
+    /// one: their names differ in a number or a time at the end, they have an interface in common, and each begins where another ends.
+    #[arg(long)]
+    separate: bool,
 }
 
-/// Opens a file. If it is a stream, Ctrl-C ends the wait for its next byte.
+/// The files of one capture, in the order of time.
+pub(super) type PartFiles = Vec<PathBuf>;
+
+impl Joining {
+    /// The captures that are meant by these paths; a directory stands for all captures in it. The command will not write them.
+    pub(super) fn captures(&self, paths: &[PathBuf]) -> io::Result<Vec<PartFiles>> {
+        let mut files = Vec::new();
+        for path in paths {
+            match in_directory(path)? {
+                found if found.is_empty() => files.push(path.clone()),
+                found => files.extend(found),
+            }
+        }
+        files.iter().for_each(|path| output::will_read(path));
+        if self.separate {
+            return Ok(files.into_iter().map(|path| vec![path]).collect());
+        }
+        let captures = capture::parts_of_one(&files);
+        for parts in captures.iter().filter(|parts| parts.len() > 1) {
+            let (first, last) = (&parts[0], &parts[parts.len() - 1]);
+            say(format_args!(
+                "{} to {}: {} files that are parts of one capture, read as one; --separate reads each by itself",
+                first.display(),
+                last.display(),
+                parts.len()
+            ));
+        }
+        Ok(captures)
+    }
+
+    /// [`captures`](Joining::captures) of a command that reads one.
+    pub(super) fn one(&self, paths: &[PathBuf]) -> anyhow::Result<PartFiles> {
+        let mut captures = self.captures(paths)?;
+        match (captures.pop(), captures.is_empty()) {
+            (Some(parts), true) => Ok(parts),
+            _ => bail!(
+                "{} captures: expected one, or the parts of one; `rdmawire analyze --merge` makes one trace of any",
+                captures.len() + 1
+            ),
+        }
+    }
+}
+
+/// Whether a path is the index of a tap: a directory without captures.
+#[cfg(feature = "parquet")]
+pub(super) fn is_index(path: &Path) -> bool {
+    path.is_dir() && in_directory(path).is_ok_and(|found| found.is_empty())
+}
+
+/// The captures in a directory, by their names; none if the path is something else.
+fn in_directory(path: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    if path.is_dir() {
+        for entry in fs::read_dir(path)? {
+            let entry = entry?.path();
+            let name = entry.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            // `tcpdump -C` puts a number behind the extension.
+            let is_capture = Format::of_name(name.trim_end_matches(|c: char| c.is_ascii_digit())).is_some();
+            if is_capture && entry.is_file() && !name.starts_with('.') {
+                found.push(entry);
+            }
+        }
+        found.sort();
+    }
+    Ok(found)
+}
+
+/// The name of a capture in tables.
+pub(super) fn name_of(parts: &[PathBuf]) -> String {
+    parts.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(",")
+}
+
+/// Opens a capture; prints the error if that fails.
+pub(super) fn try_open(parts: &[PathBuf]) -> Option<Series> {
+    open_parts(parts).inspect_err(|error| say(format_args!("{error}"))).ok()
+}
+
+/// Opens a capture, in one file or in several.
+pub(super) fn open_parts(parts: &[PathBuf]) -> Result<Series, capture::Error> {
+    let (first, rest) =
+        parts.split_first().map_or((Path::new("-"), parts), |(first, rest)| (first.as_path(), rest));
+    Ok(Series::with(open(first)?, rest.iter().cloned()))
+}
+
+/// Whether a path is standard input, a pipe or a device: these are read once.
+pub(super) fn is_stream(path: &Path) -> bool {
+    path == Path::new("-") || fs::metadata(path).is_ok_and(|known| !known.is_file() && !known.is_dir())
+}
+
+/// Opens a file. If it is a stream, a signal ends the wait for its next byte.
 pub(super) fn open(path: &Path) -> Result<Reader, capture::Error> {
     if path == Path::new("-") {
         return Reader::from_read(Interruptible::new(io::stdin()), "-");
     }
-    if std::fs::metadata(path).is_ok_and(|known| !known.is_file() && !known.is_dir())
+    if is_stream(path)
         && let Ok(file) = File::open(path)
     {
         return Reader::from_read(Interruptible::new(file), &path.display().to_string());
@@ -42,7 +133,19 @@ pub(super) fn open(path: &Path) -> Result<Reader, capture::Error> {
     capture::open(path)
 }
 
-/// A stream that ends after Ctrl-C, even while it waits for input.
+/// The text of a file that an option names, as long as such files are. The command will not write it.
+pub(super) fn text(path: &Path) -> io::Result<String> {
+    const LONGEST: u64 = 256 << 20;
+    output::will_read(path);
+    let mut text = String::new();
+    let read = File::open(path)?.take(LONGEST + 1).read_to_string(&mut text)?;
+    match read as u64 > LONGEST {
+        true => Err(io::Error::new(io::ErrorKind::FileTooLarge, "longer than 256 MiB")),
+        false => Ok(text),
+    }
+}
+
+/// A stream that ends after a signal, even while it waits for input.
 pub(super) struct Interruptible {
     chunks: mpsc::Receiver<io::Result<Vec<u8>>>,
     chunk: Vec<u8>,
@@ -73,8 +176,9 @@ impl Interruptible {
 impl Read for Interruptible {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         while self.at == self.chunk.len() {
-            if STOP.load(Ordering::Relaxed) {
-                return Ok(0);
+            if is_stopped() {
+                // Not the end of the stream, where a record may be cut.
+                return Err(io::Error::other("ended by the user"));
             }
             match self.chunks.recv_timeout(Duration::from_millis(100)) {
                 Ok(chunk) => (self.chunk, self.at) = (chunk?, 0),
@@ -97,6 +201,8 @@ impl Read for Interruptible {
 pub(super) struct FramesRead {
     /// Frames that were read.
     pub(super) frames: u64,
+    /// Whether the user ended it.
+    pub(super) is_stopped: bool,
     failed: Option<capture::Error>,
 }
 
@@ -106,13 +212,22 @@ impl FramesRead {
         self.failed.map_or(Ok(self.frames), Err)
     }
 
-    /// Whether all could be read; prints the error if not.
-    pub(super) fn was_read_whole(self) -> bool {
-        self.all().inspect_err(|error| say(format_args!("{error}"))).is_ok()
+    /// Whether all could be read; prints the error if not, or that the user ended it.
+    pub(super) fn was_read_whole(self, name: &str) -> bool {
+        let (is_stopped, frames) = (self.is_stopped, self.frames);
+        if is_stopped {
+            say(format_args!("{name}: {}", ended_after(frames)));
+        }
+        self.all().inspect_err(|error| say(format_args!("{error}"))).is_ok() && !is_stopped
     }
 }
 
-/// Calls `on_frame` with the number of each frame, from 1, and the frame. Ctrl-C ends it, where the command waits for that. Progress
+/// What is said of a capture that was not read to its end.
+pub(super) fn ended_after(frames: u64) -> String {
+    format!("ended by the user after frame {frames}")
+}
+
+/// Calls `on_frame` with the number of each frame, from 1, and the frame. A signal ends it, where the command waits for that. Progress
 /// is shown if it takes long.
 ///
 /// # Errors
@@ -131,11 +246,23 @@ pub(super) fn each_while<S: Source>(
     mut progress: Option<Progress>,
     mut on_frame: impl FnMut(u64, &Record<'_>) -> anyhow::Result<bool>,
 ) -> anyhow::Result<FramesRead> {
-    let (mut frames, mut failed) = (0, None);
-    while !STOP.load(Ordering::Relaxed) {
+    let (mut frames, mut failed, mut is_stopped) = (0, None, false);
+    loop {
+        if STOP.load(Ordering::Relaxed) {
+            is_stopped = true;
+            break;
+        }
         let record = match source.next() {
             Ok(Some(record)) => record,
-            Ok(None) => break,
+            Ok(None) => {
+                // Streams end then, too.
+                is_stopped = STOP.load(Ordering::Relaxed);
+                break;
+            }
+            Err(_) if STOP.load(Ordering::Relaxed) => {
+                is_stopped = true;
+                break;
+            }
             Err(error) => {
                 failed = Some(error);
                 break;
@@ -149,20 +276,28 @@ pub(super) fn each_while<S: Source>(
             progress.frame(frames, || source.info().bytes_read);
         }
     }
-    Ok(FramesRead { frames, failed })
+    Ok(FramesRead { frames, is_stopped, failed })
 }
 
 /// [`each_while`] for commands that copy: `on_frame` is given the reader too, which knows the frame's comments and the interfaces.
 pub(super) fn each_with_reader(
-    reader: &mut Reader,
+    reader: &mut Series,
     mut progress: Option<Progress>,
-    mut on_frame: impl FnMut(u64, &Record<'_>, &Reader) -> anyhow::Result<bool>,
+    mut on_frame: impl FnMut(u64, &Record<'_>, &Series) -> anyhow::Result<bool>,
 ) -> anyhow::Result<FramesRead> {
-    let (mut frames, mut failed, mut bytes) = (0, None, Vec::new());
-    while !STOP.load(Ordering::Relaxed) {
+    let (mut frames, mut failed, mut is_stopped, mut bytes) = (0, None, false, Vec::new());
+    loop {
+        if STOP.load(Ordering::Relaxed) {
+            is_stopped = true;
+            break;
+        }
         let record = match reader.next() {
             Ok(Some(record)) => record,
             Ok(None) => break,
+            Err(_) if STOP.load(Ordering::Relaxed) => {
+                is_stopped = true;
+                break;
+            }
             Err(error) => {
                 failed = Some(error);
                 break;
@@ -181,12 +316,22 @@ pub(super) fn each_with_reader(
             progress.frame(frames, || reader.info().bytes_read);
         }
     }
-    Ok(FramesRead { frames, failed })
+    Ok(FramesRead { frames, is_stopped, failed })
 }
 
-/// The properties of the files. Damage is also printed on standard error.
-pub(super) fn describe<'a>(infos: impl Iterator<Item = &'a Info>) -> Files {
-    Files::of(infos.inspect(|info| say_damage(info)))
+/// The properties of captures, of which so many frames were read. Damage is also printed on standard error, and that the user ended the
+/// reading.
+pub(super) fn describe<'a>(captures: impl Iterator<Item = &'a Series>, frames: u64) -> Files {
+    let captures: Vec<&Series> = captures.collect();
+    let mut files = Files::of_series(captures.iter().copied());
+    let infos = || captures.iter().flat_map(|capture| capture.files());
+    infos().for_each(say_damage);
+    if is_stopped() {
+        let (name, bytes) = infos().last().map_or(("", 0), |info| (info.name.as_str(), info.bytes_read));
+        say(format_args!("{name}: {}", ended_after(frames)));
+        files.problems.push(CaptureProblem::new(name, bytes, ended_after(frames)));
+    }
+    files
 }
 
 /// Prints the damage of a file on standard error, in one line. Frames before and after it are read all the same.

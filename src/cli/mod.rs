@@ -35,24 +35,26 @@ mod scenario;
 #[cfg(all(unix, feature = "live"))]
 mod send;
 mod shell;
+mod signals;
 mod terminal;
 mod tracking;
 mod wireshark;
 
 use std::{
+    borrow::Cow,
     env,
     ffi::OsString,
     fmt,
     io::{self, Write},
-    ops::Deref,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::ExitCode,
-    sync::atomic::{AtomicBool, Ordering},
-    time::{Duration, Instant},
 };
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, error::ContextKind};
-use rdmawire::capture::Info;
+use rdmawire::{
+    capture::Info,
+    report::{clean, steers},
+};
 
 /// The section of the help about the exit status.
 const EXIT_STATUS: &str = "Exit status:
@@ -140,7 +142,7 @@ pub(crate) enum Outcome {
 
 /// Run the command line; errors are one line on standard error, a closed pipe is success.
 pub(crate) fn main() -> ExitCode {
-    let arguments: Vec<OsString> = env::args_os().collect();
+    let arguments = meant(env::args_os().collect());
     let config = match config::Config::find(&arguments, Cli::command) {
         Ok(config) => config,
         Err(error) => {
@@ -150,11 +152,11 @@ pub(crate) fn main() -> ExitCode {
     };
     let cli = match (Cli::read(arguments.clone(), config.as_ref()), config) {
         (Ok(cli), _) => cli,
-        (Err(error), Some(config)) if error.use_stderr() && Cli::read(arguments, None).is_ok() => {
+        (Err(error), Some(config)) if error.use_stderr() && Cli::read(arguments.clone(), None).is_ok() => {
             say(format_args!("{:#}", config.blame(&error)));
             return ExitCode::from(2);
         }
-        (Err(error), _) => return refused(&error),
+        (Err(error), _) => return refused(&error, &arguments),
     };
     match cli.command.run() {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
@@ -194,21 +196,46 @@ fn lacking(error: &clap::Error) -> Option<(&'static str, &'static str)> {
     LACKED.iter().copied().find(|(lacked, _)| *lacked == name)
 }
 
+/// `rdmawire x.pcap` is `rdmawire analyze x.pcap`: the first argument names a file or directory, and no command.
+fn meant(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    let is_path = arguments.get(1).is_some_and(|first| {
+        let is_word = first.to_str().is_some_and(|word| word.starts_with('-') || !word.contains(['.', '/']));
+        !is_word && Path::new(first).exists()
+    });
+    if is_path {
+        arguments.insert(1, "analyze".into());
+    }
+    arguments
+}
+
 /// Prints the error about the arguments, or the help.
-fn refused(error: &clap::Error) -> ExitCode {
+fn refused(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
     if let Some((what, feature)) = lacking(error) {
         say(format_args!(
             "this build has no {what}: it comes with the feature {feature}, as of `cargo install --path . --features {feature}`"
         ));
         return ExitCode::from(2);
     }
-    let text = error.render().to_string();
-    // The message quotes arguments. They may be names of files with control characters.
-    if error.use_stderr() && plain(&text) != text {
-        let _ = write!(io::stderr(), "{}", plain(&text));
-        return ExitCode::from(2);
+    if !error.use_stderr() {
+        return match error.print().and_then(|()| io::stdout().flush()) {
+            Err(failed) if failed.kind() != io::ErrorKind::BrokenPipe => {
+                say(format_args!("writing the output: {failed}"));
+                ExitCode::from(2)
+            }
+            _ => ExitCode::SUCCESS,
+        };
     }
-    error.exit()
+    // The message quotes arguments. They may be names of files with control characters.
+    let text = error.render().to_string();
+    let is_odd = |argument: &String| argument.contains(steers);
+    let odd = arguments.iter().map(|argument| argument.to_string_lossy().into_owned()).filter(is_odd);
+    let shown = odd.fold(text.clone(), |text, argument| text.replace(&argument, &clean(&argument)));
+    let shown: String = short(&shown).chars().map(|c| if c != '\n' && steers(c) { '?' } else { c }).collect();
+    match shown == text {
+        true => _ = error.print(),
+        false => _ = write!(io::stderr(), "{shown}"),
+    }
+    ExitCode::from(2)
 }
 
 /// Adds a command's arguments to its parser.
@@ -238,14 +265,35 @@ impl Cli {
     }
 }
 
-/// Prints a line on standard error. The program goes on if standard error is closed.
-fn say(line: fmt::Arguments<'_>) {
-    let _ = writeln!(io::stderr(), "rdmawire: {}", plain(&line.to_string()));
+/// Prints a message on standard error, in one piece. The program goes on if standard error is closed.
+fn say(message: fmt::Arguments<'_>) {
+    let message = format!("rdmawire: {}\n", plain(&short(&message.to_string())));
+    let _ = io::stderr().write_all(message.as_bytes());
 }
 
-/// Text without control characters: names of files, and their contents, come from strangers.
+/// The door of all text to standard error: names of files, and their contents, come from strangers. Lines of a message behind its
+/// first one are indented, as those with a caret below an error are, or numbered: a line end in a name must not begin a message of its own.
 fn plain(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() && c != '\n' { '?' } else { c }).collect()
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        let is_end = c == '\n' && rest.peek().is_none_or(|next| matches!(next, ' ' | '\n' | '0'..='9'));
+        shown.push(if is_end || !steers(c) { c } else { '?' });
+    }
+    shown
+}
+
+/// A message that can be read: a file may hold megabytes where a word is expected, and errors quote it.
+fn short(text: &str) -> Cow<'_, str> {
+    const LONGEST: usize = 4000;
+    const END: usize = 500;
+    let Some((cut, _)) = text.char_indices().nth(LONGEST) else { return Cow::Borrowed(text) };
+    let end = text.char_indices().rev().nth(END).map_or(cut, |(at, _)| at.max(cut));
+    let left_out = text[cut..end].chars().count();
+    match left_out {
+        0 => Cow::Borrowed(text),
+        _ => Cow::Owned(format!("{} [… {left_out} characters …] {}", &text[..cut], &text[end..])),
+    }
 }
 
 /// Prints the damage of a file on standard error, a line each. Returns whether there is any.
@@ -254,19 +302,6 @@ fn warn_of_damage(info: &Info) -> bool {
         say(format_args!("warning: {}: {problem}", info.name));
     }
     info.problem_count > 0
-}
-
-/// The first Ctrl-C sets `stop`: the work ends with the results so far. The second one ends the program.
-fn end_on_ctrl_c(stop: impl Deref<Target = AtomicBool> + Send + 'static) {
-    // Two signals at once count as one: `timeout` sends one to the process and one to its group.
-    const AT_ONCE: Duration = Duration::from_millis(100);
-    let mut first = None;
-    let _ = ctrlc::set_handler(move || {
-        let since = first.get_or_insert_with(Instant::now).elapsed();
-        if stop.swap(true, Ordering::Relaxed) && since > AT_ONCE {
-            std::process::exit(130);
-        }
-    });
 }
 
 /// Whether the reader of the output has closed it.

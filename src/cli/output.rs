@@ -1,22 +1,198 @@
-//! The door of all files that commands write: each is there whole, or not at all.
+//! The door of all files that commands write, with one rule: a file is there whole, or not at all. What exists is replaced with
+//! `--force`, or if this program wrote it; what the command reads is never replaced. Each command says what it wrote.
 
 use std::{
-    io::{self, Write},
-    path::Path,
+    fs::{self, File},
+    io::{self, Read as _, Write},
+    ops::{Deref, DerefMut},
+    path::{Path, PathBuf},
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use rdmawire::capture::{self, Format, Interface, WholeFile, Writer};
+use anyhow::{Context as _, anyhow, bail};
+use rdmawire::{
+    analyze::is_state,
+    capture::{self, Format, Interface, Sink as _, WholeFile, Writer},
+    gate::write as gate,
+    plot, report,
+};
 
-/// Begins a file. It gets its name when it is kept; `force` replaces a file of that name.
-pub(super) fn create(path: &Path, force: bool) -> io::Result<WholeFile> {
-    WholeFile::create(path, force)
+use super::{say, signals};
+
+/// What is written. Files that only this program makes are known by how they begin, and are replaced unasked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// The page of `--html`.
+    Page,
+    /// The trace of `--perfetto`.
+    Trace,
+    /// The outcomes of `--junit`.
+    Junit,
+    /// The outcomes of `--sarif`.
+    Sarif,
+    /// The picture of `plot`.
+    Svg,
+    /// The state of an analysis.
+    State,
+    /// Captures, tables and texts, which others make too.
+    Other,
 }
 
-/// Writes a file; `force` replaces one of that name.
-pub(super) fn write(path: &Path, force: bool, bytes: &[u8]) -> io::Result<()> {
-    let mut file = create(path, force)?;
-    file.write_all(bytes)?;
-    file.keep()
+impl Kind {
+    /// Whether this program wrote the file at `path`, as one of this kind.
+    fn is_of(self, path: &Path) -> bool {
+        const LONGEST: u64 = 4096;
+        let begins = |is_ours: fn(&[u8]) -> bool| {
+            let mut first = Vec::new();
+            let read = File::open(path).and_then(|file| file.take(LONGEST).read_to_end(&mut first));
+            read.is_ok() && is_ours(&first)
+        };
+        match self {
+            Kind::Page => begins(report::html::is_page),
+            Kind::Trace => begins(plot::perfetto::is_trace),
+            Kind::Junit => begins(gate::is_junit),
+            Kind::Sarif => begins(gate::is_sarif),
+            Kind::Svg => begins(plot::is_svg),
+            Kind::State => File::open(path).is_ok_and(is_state),
+            Kind::Other => false,
+        }
+    }
+}
+
+/// The files that this command reads and writes.
+#[derive(Default)]
+struct Used {
+    read: Vec<PathBuf>,
+    written: Vec<PathBuf>,
+}
+
+static USED: Mutex<Used> = Mutex::new(Used { read: Vec::new(), written: Vec::new() });
+
+fn used() -> MutexGuard<'static, Used> {
+    USED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The command will read this file: then it does not write it.
+pub(super) fn will_read(path: &Path) {
+    used().read.push(path.to_owned());
+}
+
+/// A file that is begun. It gets its name when it is kept.
+#[derive(Debug)]
+pub(super) struct OutFile {
+    whole: WholeFile,
+    /// As the user gave it.
+    path: PathBuf,
+}
+
+impl OutFile {
+    /// Gives the file its name, and says so.
+    pub(super) fn keep(self) -> io::Result<()> {
+        let path = self.path.clone();
+        self.keep_quietly()?;
+        wrote(&path);
+        Ok(())
+    }
+
+    /// Gives the file its name. Whoever keeps many of them says in one line what was written.
+    pub(super) fn keep_quietly(self) -> io::Result<()> {
+        self.whole.keep()
+    }
+}
+
+impl Write for OutFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.whole.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.whole.flush()
+    }
+}
+
+/// Says that a file was written; standard output and devices are no files.
+pub(super) fn wrote(path: &Path) {
+    if path.is_file() {
+        say(format_args!("wrote {}", path.display()));
+    }
+}
+
+/// Begins a file.
+///
+/// # Errors
+/// There is another file, or the command reads it, or writes it twice; what the system says. The error names the file.
+pub(super) fn create(path: &Path, kind: Kind, force: bool) -> anyhow::Result<OutFile> {
+    let force = allow(path, kind, force)?;
+    let whole = WholeFile::create(path, force).map_err(|error| refused(path, error))?;
+    Ok(OutFile { whole, path: path.to_owned() })
+}
+
+/// Writes a file.
+pub(super) fn write(path: &Path, kind: Kind, force: bool, bytes: &[u8]) -> anyhow::Result<()> {
+    write_quietly(path, kind, force, bytes)?;
+    wrote(path);
+    Ok(())
+}
+
+/// Writes one of many files.
+pub(super) fn write_quietly(path: &Path, kind: Kind, force: bool, bytes: &[u8]) -> anyhow::Result<()> {
+    let mut file = create(path, kind, force)?;
+    let written = file.write_all(bytes).and_then(|()| file.keep_quietly());
+    written.with_context(|| path.display().to_string())
+}
+
+/// Whether a file may be replaced that stands at `path`.
+fn allow(path: &Path, kind: Kind, force: bool) -> anyhow::Result<bool> {
+    signals::watch();
+    let name = path.display();
+    let mut used = used();
+    // Devices may be read and written, also twice.
+    if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
+        return Ok(force);
+    }
+    if used.read.iter().any(|other| is_same(path, other)) {
+        bail!("{name} is an input of this command: give the output another name");
+    }
+    if used.written.iter().any(|other| is_same(path, other)) {
+        bail!("{name} would be written twice: give each output a name of its own");
+    }
+    used.written.push(path.to_owned());
+    Ok(force || kind.is_of(path) || is_empty(path))
+}
+
+/// An empty file holds nothing that could be lost: `mktemp` makes some.
+fn is_empty(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|there| there.is_file() && there.len() == 0)
+}
+
+fn refused(path: &Path, error: io::Error) -> anyhow::Error {
+    match error.kind() {
+        io::ErrorKind::AlreadyExists => anyhow!("{} exists; --force replaces it", path.display()),
+        _ => anyhow!("{}: {error}", path.display()),
+    }
+}
+
+/// Whether both are one file, also by links, or will be.
+fn is_same(one: &Path, other: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        if let (Ok(one), Ok(other)) = (fs::metadata(one), fs::metadata(other)) {
+            return (one.dev(), one.ino()) == (other.dev(), other.ino());
+        }
+    }
+    let whole = |path: &Path| {
+        let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
+        let folder = fs::canonicalize(folder).ok()?;
+        fs::canonicalize(path).ok().or_else(|| Some(folder.join(path.file_name()?)))
+    };
+    whole(one).zip(whole(other)).is_some_and(|(one, other)| one == other)
+}
+
+/// A capture that is begun.
+pub(super) struct CaptureFile {
+    writer: Writer,
+    path: PathBuf,
 }
 
 /// Begins a capture; `-` is standard output.
@@ -24,7 +200,43 @@ pub(super) fn create_capture(
     path: &Path,
     format: Format,
     interfaces: &[Interface],
-    options: capture::Options,
-) -> Result<Writer, capture::Error> {
-    capture::create(path, format, interfaces, options)
+    mut options: capture::Options,
+) -> anyhow::Result<CaptureFile> {
+    if path != Path::new("-") {
+        options.force = allow(path, Kind::Other, options.force)?;
+    }
+    let force = options.force;
+    let writer = capture::create(path, format, interfaces, options).map_err(|error| match path.exists() {
+        true if !force => refused(path, io::ErrorKind::AlreadyExists.into()),
+        _ => error.into(),
+    })?;
+    Ok(CaptureFile { writer, path: path.to_owned() })
+}
+
+impl CaptureFile {
+    /// Completes the capture, and says so.
+    pub(super) fn keep(self) -> anyhow::Result<()> {
+        let path = self.path.clone();
+        self.keep_quietly()?;
+        wrote(&path);
+        Ok(())
+    }
+
+    /// Completes the capture, of which the command says more than its name.
+    pub(super) fn keep_quietly(mut self) -> anyhow::Result<()> {
+        Ok(self.writer.finish()?)
+    }
+}
+
+impl Deref for CaptureFile {
+    type Target = Writer;
+    fn deref(&self) -> &Writer {
+        &self.writer
+    }
+}
+
+impl DerefMut for CaptureFile {
+    fn deref_mut(&mut self) -> &mut Writer {
+        &mut self.writer
+    }
 }

@@ -11,8 +11,8 @@ use clap::Args;
 
 use super::{
     Outcome,
-    input::{self, Progress, STOP, open, say_damage},
-    output,
+    input::{self, Joining, PartFiles, Progress, STOP, name_of, open_parts, say_damage},
+    output::{self, Kind},
     tracking::Tracking,
 };
 use rdmawire::{
@@ -36,6 +36,8 @@ pub(super) struct Packets {
     /// The captures, one after the other; `-` is standard input.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
+    #[command(flatten)]
+    joining: Joining,
     /// The file to write: .csv, .ndjson, or .parquet where that feature is built in; `-` is CSV on standard output.
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
@@ -65,10 +67,11 @@ fn column(name: &str) -> Result<&'static Column, String> {
 
 impl Packets {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
-        super::end_on_ctrl_c(&STOP);
+        super::signals::end_on_signal(&STOP);
+        let captures = self.joining.captures(&self.files)?;
         if self.output == Path::new("-") {
             let out = io::BufWriter::new(io::stdout());
-            let (mut out, is_all) = self.write(out, Format::Csv)?;
+            let (mut out, is_all) = self.write(&captures, out, Format::Csv)?;
             out.flush()?;
             return Ok(if is_all { Outcome::Done } else { Outcome::Failed });
         }
@@ -84,24 +87,24 @@ impl Packets {
             ),
             _ => bail!("{}: its name must end in .csv, .ndjson or .parquet", self.output.display()),
         };
-        let name = || self.output.display().to_string();
-        let file = output::create(&self.output, self.force).with_context(name)?;
-        let (file, is_all) = self.write(file, format)?;
-        file.keep().with_context(name)?;
+        let file = output::create(&self.output, Kind::Other, self.force)?;
+        let (file, is_all) = self.write(&captures, file, format)?;
+        file.keep().with_context(|| self.output.display().to_string())?;
         Ok(if is_all { Outcome::Done } else { Outcome::Failed })
     }
 
     /// Writes all messages. Returns the file, and whether all captures could be read.
     fn write_messages<W: Write + Send + 'static>(
         &self,
+        captures: &[PartFiles],
         file: W,
         format: Format,
     ) -> anyhow::Result<(W, bool)> {
         let table = Arc::new(Mutex::new((MessageRows::new(file, format)?, Ok(()))));
         let mut is_all = true;
-        for path in &self.files {
-            let mut source = open(path)?;
-            let (name, to) = (path.display().to_string(), table.clone());
+        for parts in captures {
+            let mut source = open_parts(parts)?;
+            let (name, to) = (name_of(parts), table.clone());
             let metric = Messages::new(move |message| {
                 let (rows, written) = &mut *to.lock().unwrap_or_else(PoisonError::into_inner);
                 if written.is_ok() {
@@ -121,9 +124,14 @@ impl Packets {
     }
 
     /// Writes all rows. Returns the file, and whether all captures could be read.
-    fn write<W: Write + Send + 'static>(&self, file: W, format: Format) -> anyhow::Result<(W, bool)> {
+    fn write<W: Write + Send + 'static>(
+        &self,
+        captures: &[PartFiles],
+        file: W,
+        format: Format,
+    ) -> anyhow::Result<(W, bool)> {
         if self.messages {
-            return self.write_messages(file, format);
+            return self.write_messages(captures, file, format);
         }
         let filter = self.tracking.filter()?;
         let options = self.tracking.options(1);
@@ -132,11 +140,11 @@ impl Packets {
             columns => Rows::with_columns(file, format, columns)?,
         };
         let mut is_all = true;
-        for path in &self.files {
-            let mut source = open(path)?;
+        for parts in captures {
+            let mut source = open_parts(parts)?;
             let is_shown = self.output == Path::new("-") && io::stdout().is_terminal();
             let progress = (!is_shown).then(|| Progress::new(source.info()));
-            rows.begin(&path.display().to_string(), options.clone())?;
+            rows.begin(&name_of(parts), options.clone())?;
             let read = input::each_while(&mut source, progress, |number, record| {
                 let (d, icrc) = options.examine(record);
                 let meta = FrameMeta { number, time_ns: record.time.0, icrc: Some(icrc) };
@@ -146,8 +154,8 @@ impl Packets {
                 }
                 Ok(true)
             })?;
-            is_all &= read.was_read_whole();
-            say_damage(source.info());
+            is_all &= read.was_read_whole(&source.info().name);
+            source.files().for_each(say_damage);
         }
         Ok((rows.finish()?, is_all && !STOP.load(Ordering::Relaxed)))
     }

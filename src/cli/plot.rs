@@ -9,9 +9,10 @@ use anyhow::{Context, anyhow};
 use clap::{Args, ValueEnum};
 
 use super::{
-    Outcome, end_on_ctrl_c,
-    input::{STOP, open},
-    output,
+    Outcome,
+    input::{Joining, name_of, open_parts},
+    output::{self, Kind},
+    signals::{STOP, end_on_signal},
     terminal::{self, Color},
     tracking::Tracking,
 };
@@ -30,9 +31,11 @@ pub(super) struct Plot {
     /// What to draw.
     #[arg(value_enum)]
     what: What,
-    /// A capture file; `-` is standard input.
-    #[arg(value_name = "FILE")]
-    file: PathBuf,
+    /// A capture file, or the parts of one; `-` is standard input.
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    joining: Joining,
     /// The flow: its number in the list of `rdmawire analyze`, or SOURCE,DESTINATION,QP. Without it: the one in most trouble, else the
     /// largest; of `rate`, the whole capture by traffic class.
     #[arg(long, value_name = "FLOW")]
@@ -40,6 +43,9 @@ pub(super) struct Plot {
     /// Write an SVG file, of which `rsvg-convert` makes a PNG. Without it, the picture is drawn in text.
     #[arg(short, long, value_name = "FILE.svg", value_parser = svg)]
     output: Option<PathBuf>,
+    /// Replace the file if it exists and is no picture of an earlier run.
+    #[arg(long)]
+    force: bool,
     /// The size of the SVG in pixels.
     #[arg(long, value_name = "WIDTHxHEIGHT", value_parser = size, default_value = "1000x600")]
     size: (u32, u32),
@@ -79,18 +85,22 @@ fn size(text: &str) -> Result<(u32, u32), String> {
 
 impl Plot {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
-        end_on_ctrl_c(&STOP);
-        let mut source = open(&self.file)?;
+        end_on_signal(&STOP);
+        let parts = self.joining.one(&self.files)?;
+        // A wrong path is known before the work.
+        let to = self.output.as_ref().map(|path| output::create(path, Kind::Svg, self.force)).transpose()?;
+        let mut source = open_parts(&parts)?;
         let (ended, is_all) = self.tracking.follow_with(&mut source, Timeline::default())?;
         let timeline = ended.metric().ok_or_else(|| anyhow!("the analysis kept no timeline"))?;
-        let scene = self.scene(&ended.report(), timeline)?;
+        let scene = self.scene(&name_of(&parts), &ended.report(), timeline)?;
         let draw = |error: String| anyhow!("cannot draw: {error}");
-        match &self.output {
-            Some(path) => {
+        match to {
+            Some(mut file) => {
                 let (width, height) = self.size;
                 let svg = scene.svg(width, height).map_err(draw)?;
-                let failed = || format!("cannot write {}", path.display());
-                output::write(path, true, svg.as_bytes()).with_context(failed)?;
+                file.write_all(svg.as_bytes())
+                    .and_then(|()| file.keep())
+                    .context("cannot write the picture")?;
             }
             None => {
                 const LINES: u32 = 28;
@@ -102,7 +112,7 @@ impl Plot {
         Ok(if is_all { Outcome::Done } else { Outcome::Failed })
     }
 
-    fn scene(&self, report: &View<'_>, timeline: &Timeline) -> anyhow::Result<Scene> {
+    fn scene(&self, name: &str, report: &View<'_>, timeline: &Timeline) -> anyhow::Result<Scene> {
         let flow = || {
             let at = match &self.flow {
                 Some(which) => {
@@ -111,7 +121,7 @@ impl Plot {
                 None => *timeline
                     .chosen(report, 1)
                     .first()
-                    .ok_or_else(|| anyhow!("{}: no flow of RDMA packets is in it", self.file.display()))?,
+                    .ok_or_else(|| anyhow!("{name}: no flow of RDMA packets is in it"))?,
             };
             let none =
                 || anyhow!("the flow was left out, as there are too many: name it as SOURCE,DESTINATION,QP");
@@ -131,7 +141,7 @@ impl Plot {
                 What::Latency => "no latency could be measured: that needs both directions of a connection",
                 _ => "there is nothing to draw",
             };
-            return Err(anyhow!("{}: {what}", self.file.display()));
+            return Err(anyhow!("{name}: {what}"));
         }
         Ok(scene)
     }

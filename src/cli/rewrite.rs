@@ -1,6 +1,6 @@
 //! `rdmawire rewrite`: copies a capture with other addresses, payload or encapsulation.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{anyhow, bail};
 use clap::Args;
@@ -10,9 +10,10 @@ use super::{
     arg::{edit, encapsulation, format_of},
     input::{self, Progress},
     output,
+    signals::{STOP, end_on_signal},
 };
 use rdmawire::{
-    capture::{self, Record, Sink, Source},
+    capture::{self, Record, Series, Source},
     craft::{
         Edit,
         rewrite::{Plan, Rewriter},
@@ -64,10 +65,10 @@ pub(super) struct Rewrite {
 }
 
 impl Rewrite {
-    pub(super) fn run(self) -> anyhow::Result<Outcome> {
+    pub(super) fn run(mut self) -> anyhow::Result<Outcome> {
         let plan = Plan {
             anonymize: self.anonymize,
-            edits: self.set,
+            edits: std::mem::take(&mut self.set),
             to: self.to,
             zero_payload: self.zero_payload,
             snaplen: self.snaplen,
@@ -75,16 +76,19 @@ impl Rewrite {
         };
         let format = format_of(&self.output)?;
         let mut rewriter = Rewriter::new(plan);
-        let streamed = self.input == Path::new("-");
+        end_on_signal(&STOP);
+        output::will_read(&self.input);
+        let streamed = input::is_stream(&self.input);
         if self.anonymize && !streamed {
             let mut reader = capture::open(&self.input)?;
             let read = input::each(&mut reader, |_, record| {
                 rewriter.learn(record);
                 Ok(())
             })?;
+            self.check_stop(&read)?;
             read.all()?;
         }
-        let mut reader = capture::open(&self.input)?;
+        let mut reader = Series::from(input::open(&self.input)?);
         let options = capture::Options { force: self.force, ..Default::default() };
         let mut sink = output::create_capture(&self.output, format, &[], options)?;
         let progress = Progress::new(reader.info());
@@ -100,9 +104,10 @@ impl Rewrite {
             sink.put_with_comments(&new, &comments)?;
             Ok(true)
         })?;
+        self.check_stop(&read)?;
         read.all()?;
         sink.describe(&rewriter.info(reader.info()));
-        sink.finish()?;
+        sink.keep_quietly()?;
         let (counts, info) = (rewriter.counts(), reader.info());
         for problem in &info.problems {
             super::say(format_args!("{}: {problem}", self.input.display()));
@@ -111,7 +116,9 @@ impl Rewrite {
             bail!("{} read and {} written", several(info.frames, "frame"), counts.frames);
         }
         if !self.quiet {
-            let mut text = format!("{} rewritten", several(counts.frames - counts.unchanged, "frame"));
+            let name = self.output.display();
+            let mut text =
+                format!("wrote {name}: {} rewritten", several(counts.frames - counts.unchanged, "frame"));
             for (n, what) in [
                 (counts.unchanged, "unchanged"),
                 (counts.bad_icrc, "with a wrong ICRC, kept wrong"),
@@ -128,5 +135,13 @@ impl Rewrite {
             super::say(format_args!("{text}"));
         }
         Ok(if info.problem_count > 0 { Outcome::Failed } else { Outcome::Done })
+    }
+
+    /// A part of the copy would look like the whole.
+    fn check_stop(&self, read: &input::FramesRead) -> anyhow::Result<()> {
+        match read.is_stopped {
+            true => bail!("{}: {} was not written", input::ended_after(read.frames), self.output.display()),
+            false => Ok(()),
+        }
     }
 }

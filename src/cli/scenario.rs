@@ -8,7 +8,12 @@ use std::{
 
 use anyhow::{Context, bail};
 
-use super::{Outcome, arg::format_of, output, say};
+use super::{
+    Outcome,
+    arg::format_of,
+    output::{self, Kind},
+    say,
+};
 use rdmawire::{
     capture::{self, Record, Sink, Time},
     sim::{self as scenario, Run, Scenario},
@@ -43,6 +48,7 @@ impl Play<'_> {
         if self.output.is_none() && self.expect.is_none() {
             bail!("a scenario needs --output FILE, or --expect FILE");
         }
+        output::will_read(self.scenario);
         let name = self.scenario.display();
         let mut text = String::new();
         let read = match self.scenario == Path::new("-") {
@@ -82,7 +88,7 @@ impl Play<'_> {
             let scenario::Frame { time_ns, link, wire_len, bytes } = frame;
             writer.put(&Record { time: Time(time_ns), link, interface: 0, wire_len, frame: bytes })?;
         }
-        Ok(writer.finish()?)
+        writer.keep()
     }
 
     /// Taps are named by their interfaces, or by their files, where these do not name an interface.
@@ -103,7 +109,7 @@ impl Play<'_> {
             io::stdout().lock().write_all(text.as_bytes())?;
             return Ok(());
         }
-        output::write(path, self.force, text.as_bytes()).with_context(|| path.display().to_string())
+        output::write(path, Kind::Other, self.force, text.as_bytes())
     }
 }
 

@@ -14,7 +14,8 @@ use clap::Args;
 use super::{
     Outcome,
     arg::{self, within},
-    end_on_ctrl_c, warn_of_damage,
+    signals::end_on_signal,
+    warn_of_damage,
 };
 use rdmawire::{
     capture::{
@@ -103,7 +104,7 @@ impl Send {
             self.preflight(&tally, &interface);
         }
         if let Some(sink) = &mut sink {
-            end_on_ctrl_c(&STOP);
+            end_on_signal(&STOP);
             let left_out = self.send(sink, &filter, is_stream)?;
             if left_out > 0 {
                 super::say(format_args!("{} could not be sent", several(left_out, "frame")));

@@ -10,7 +10,10 @@ use anyhow::Context;
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
-use super::{Cli, Outcome, output};
+use super::{
+    Cli, Outcome,
+    output::{self, Kind},
+};
 
 /// Print the completions of a shell: what Tab offers.
 #[derive(Debug, Args)]
@@ -64,12 +67,9 @@ impl Man {
             let shown = command.get_subcommands().filter(|inner| !inner.is_hide_set());
             rest.extend(shown.map(|inner| (inner.clone(), format!("{name}-{}", inner.get_name()))));
             let path = folder.join(format!("{name}.1"));
-            let write = || {
-                let mut text = Vec::new();
-                clap_mangen::Man::new(command.name(name)).render(&mut text)?;
-                output::write(&path, true, &text)
-            };
-            write().with_context(|| path.display().to_string())?;
+            let mut text = Vec::new();
+            clap_mangen::Man::new(command.name(name)).render(&mut text)?;
+            output::write_quietly(&path, Kind::Other, true, &text)?;
         }
         Ok(Outcome::Done)
     }

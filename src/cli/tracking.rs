@@ -6,12 +6,12 @@ use clap::Args;
 
 use super::{
     arg::{self, Check, RocePorts},
-    input::{Progress, STOP, describe},
+    input::{self, Progress, STOP, describe},
     say,
 };
 use rdmawire::{
     analyze::{Analysis, Ended, KnownConnection, Links, Options, QosMap, StormProfile, metric::Metric},
-    capture::{self, Interface, Source},
+    capture::{self, Interface, Series, Source},
     dissect::Dissection,
     filter::{Filter, FrameMeta},
     grammar::units,
@@ -91,32 +91,32 @@ impl Tracking {
     }
 
     /// Analyzes a source on this thread. Returns the analysis, and whether all of the source could be read; errors are printed.
-    pub(super) fn follow(&self, source: &mut impl Source) -> anyhow::Result<(Ended, bool)> {
+    pub(super) fn follow(&self, source: &mut Series) -> anyhow::Result<(Ended, bool)> {
         self.follow_by(Analysis::new(self.options(1)), source)
     }
 
     /// [`follow`](Self::follow) with a metric beside the built-in ones.
     pub(super) fn follow_with(
         &self,
-        source: &mut impl Source,
+        source: &mut Series,
         metric: impl Metric,
     ) -> anyhow::Result<(Ended, bool)> {
         self.follow_by(Analysis::with(self.options(1), metric), source)
     }
 
-    fn follow_by(&self, mut analysis: Analysis, source: &mut impl Source) -> anyhow::Result<(Ended, bool)> {
+    fn follow_by(&self, mut analysis: Analysis, source: &mut Series) -> anyhow::Result<(Ended, bool)> {
         let is_all = feed(source, &self.options(1), &self.filter()?, &mut analysis);
-        let files = describe([source.info()].into_iter());
+        let files = describe([&*source].into_iter(), analysis.frames());
         Ok((analysis.end().from(files), is_all))
     }
 }
 
 fn qos_map(path: &str) -> Result<QosMap, String> {
-    QosMap::parse(&std::fs::read_to_string(path).map_err(|error| error.to_string())?)
+    QosMap::parse(&input::text(path.as_ref()).map_err(|error| error.to_string())?)
 }
 
 fn links(path: &str) -> Result<Links, String> {
-    Links::parse(&std::fs::read_to_string(path).map_err(|error| error.to_string())?)
+    Links::parse(&input::text(path.as_ref()).map_err(|error| error.to_string())?)
 }
 
 /// The connections of a file for --qp-map.
@@ -124,7 +124,7 @@ fn links(path: &str) -> Result<Links, String> {
 struct QpMap(Vec<KnownConnection>);
 
 fn qp_map(path: &str) -> Result<QpMap, String> {
-    let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
+    let text = input::text(path.as_ref()).map_err(|error| error.to_string())?;
     KnownConnection::parse(&text).map(QpMap)
 }
 
@@ -150,11 +150,14 @@ pub(super) fn feed(
             }),
         };
         match shown {
+            // A stream ends after a signal, too.
             Ok(0) => break,
             Ok(frames) => untold += frames,
             Err(error) => {
                 progress.clear();
-                say(format_args!("{error}"));
+                if !STOP.load(Ordering::Relaxed) {
+                    say(format_args!("{error}"));
+                }
                 return false;
             }
         }
@@ -165,7 +168,8 @@ pub(super) fn feed(
             interfaces = known;
         }
         if STOP.load(Ordering::Relaxed) {
-            break;
+            progress.clear();
+            return false;
         }
         if untold > 0xffff {
             untold = 0;
@@ -173,7 +177,7 @@ pub(super) fn feed(
         }
     }
     progress.clear();
-    true
+    !STOP.load(Ordering::Relaxed)
 }
 
 /// Access to an analysis, which may be shared with a second thread.

@@ -10,7 +10,10 @@ use std::{
 use anyhow::Context;
 use clap::{Args, Subcommand};
 
-use super::{Outcome, output};
+use super::{
+    Outcome,
+    output::{self, Kind},
+};
 
 /// Bring comments of `rdmawire annotate`, and live analysis, into Wireshark.
 #[derive(Debug, Args)]
@@ -224,7 +227,7 @@ impl Folders {
 
 fn put(path: &Path, text: &str) -> anyhow::Result<()> {
     make_folder(path)?;
-    output::write(path, true, text.as_bytes()).with_context(|| format!("writing {}", path.display()))
+    output::write_quietly(path, Kind::Other, true, text.as_bytes())
 }
 
 fn make_folder(path: &Path) -> anyhow::Result<()> {

@@ -35,6 +35,9 @@ impl Scene {
             self.draw(&area, &sizes).map_err(|error| error.to_string())?;
             area.present().map_err(|error| error.to_string())?;
         }
+        // Behind the start of the element: some programs know SVG by its first word.
+        let at = svg.find('>').map_or(0, |end| end + 1);
+        svg.insert_str(at, super::SVG_MARK);
         Ok(svg)
     }
 

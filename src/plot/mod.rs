@@ -17,6 +17,16 @@ use crate::{
 };
 pub use scene::{Colour, Layer, PlotAxis, Point, Scene, Shape};
 
+/// The comment in each SVG that says who drew it.
+#[cfg(feature = "cli")]
+const SVG_MARK: &str = "<!-- rdmawire plot -->";
+
+/// Whether bytes are the beginning of an SVG that this program drew.
+#[cfg(feature = "cli")]
+pub fn is_svg(first: &[u8]) -> bool {
+    first.starts_with(b"<svg") && first.windows(SVG_MARK.len()).any(|window| window == SVG_MARK.as_bytes())
+}
+
 /// A flow's rate over time as a line of blocks, and below it what happened: `x` retransmission, `!` NAK or RNR NAK, `*` mark or CNP. `None`
 /// if the flow has no line.
 pub fn sparkline(view: &View<'_>, timeline: &Timeline, at: usize, columns: usize) -> Option<String> {

@@ -77,6 +77,16 @@ pub fn write(
     Ok(trace.left_out)
 }
 
+/// Whether bytes are the beginning of a trace that this program wrote: a packet with a snapshot of clocks, of which BOOTTIME is the first.
+pub fn is_trace(first: &[u8]) -> bool {
+    const BYTES: u64 = 2;
+    let tag = |field: u64| (field << 3 | BYTES) as u8;
+    let [packet, _, snapshot, _, clock, _, id, value, ..] = *first else { return false };
+    [packet, snapshot, clock]
+        == [field::TRACE_PACKET, field::PACKET_CLOCK_SNAPSHOT, field::SNAPSHOT_CLOCK].map(tag)
+        && [id, value] == [(field::CLOCK_ID << 3) as u8, BOOTTIME as u8]
+}
+
 /// Protobuf's encoding: a message as its bytes.
 #[derive(Clone, Debug, Default)]
 struct Message(Vec<u8>);

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, collections::BTreeMap};
 
-use super::{Class, Fate, OrderBy, Why};
+use super::{CaptureProblem, Class, Fate, OrderBy, Why};
 
 /// The name and number of the schema.
 pub const SCHEMA: &str = "rdmawire.diff/1";
@@ -20,6 +20,8 @@ records! {
         pub losses: Vec<Loss>,
         /// Losses that are counted, but are not in the list because it was full.
         pub losses_omitted: u64,
+        /// Damage in the captures, and where their reading was ended.
+        pub problems: Vec<CaptureProblem>,
     }
 
     /// One capture.
@@ -214,6 +216,14 @@ impl Diff {
     pub fn total(&self) -> Passage {
         let directions = self.segments.iter().flat_map(|segment| &segment.directions);
         directions.fold(Passage::default(), |sum, direction| sum + direction.counts)
+    }
+
+    /// Whether two neighbours have packets, and none in common: then nothing can be told of what is between them.
+    pub fn is_apart(&self) -> bool {
+        let has_packets = |at: &usize| self.taps.get(*at).is_some_and(|tap| tap.packets > 0);
+        self.segments
+            .iter()
+            .any(|segment| segment.directions.is_empty() && segment.taps.iter().all(has_packets))
     }
 }
 

@@ -66,20 +66,29 @@ impl Sort {
 /// How much trouble a flow is in. NAKs that end the connection and timeouts weigh most, for they stall it; then packets that
 /// were retransmitted or surely lost; then late and marked packets. A flow without trouble has 0.
 pub fn trouble(flow: &Flow) -> u64 {
+    // A report may come from a stranger's file: sums saturate.
+    let weigh = |all: &[(u64, u64)]| {
+        all.iter().fold(0u64, |sum, (weight, count)| sum.saturating_add(weight.saturating_mul(*count)))
+    };
     let stream = |stream: &Stream| {
         let lost = stream.losses.on_network().map_or(0, |[least, _]| least);
-        100 * stream.triggers.timeout
-            + 10 * (stream.retransmits + lost)
-            + stream.out_of_order
-            + stream.ambiguous
+        weigh(&[
+            (100, stream.triggers.timeout),
+            (10, stream.retransmits),
+            (10, lost),
+            (1, stream.out_of_order),
+            (1, stream.ambiguous),
+        ])
     };
-    1000 * flow.naks.fatal()
-        + 100 * (flow.naks.psn_sequence_error + flow.rnr_naks)
-        + stream(&flow.requests)
-        + stream(&flow.responses)
-        + 10 * (flow.icrc.bad + flow.messages.broken)
-        + flow.cnps
-        + flow.ce_packets
+    weigh(&[
+        (1000, flow.naks.fatal()),
+        (100, flow.naks.psn_sequence_error),
+        (100, flow.rnr_naks),
+        (1, stream(&flow.requests)),
+        (1, stream(&flow.responses)),
+        (10, flow.icrc.bad),
+        (10, flow.messages.broken),
+    ])
 }
 
 /// Flows of a report, by their index, in an order.

@@ -40,10 +40,16 @@ pub(super) fn diff(mut taps: Vec<diff::Tap>, segments: Vec<SegmentMatch>, report
         for side in 0..2 {
             taps[at + side].untracked = taps[at + side].untracked.max(judged.segment.untracked[side]);
         }
-        let (segment, losses) = judged.report(at, &beyond, &peers);
+        let (mut segment, losses) = judged.report(at, &beyond, &peers);
+        let is_apart = segment.directions.iter().all(|direction| direction.counts.delivered == 0);
+        if is_apart && taps[at].packets > 0 && taps[at + 1].packets > 0 {
+            // Other places, or other times: no packet is known to be lost.
+            segment.directions.clear();
+        } else {
+            report.losses.extend(losses);
+            report.losses_omitted += judged.segment.tally.odd_omitted;
+        }
         report.segments.push(segment);
-        report.losses.extend(losses);
-        report.losses_omitted += judged.segment.tally.odd_omitted;
     }
     report.losses.sort_by_key(|loss| (loss.time_ns, loss.from, loss.frame));
     report.taps = taps;

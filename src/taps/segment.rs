@@ -35,20 +35,31 @@ struct Entry {
     next: Option<u64>,
 }
 
+/// Packets with the same key, by their places.
+#[derive(Clone, Copy, Debug)]
+struct Chain {
+    first: u64,
+    last: u64,
+    /// Where searches begin: but for a few, all packets before it are matched.
+    from: u64,
+}
+
 /// The window of one tap.
 #[derive(Debug, Default)]
 struct TapSide {
     ring: VecDeque<Entry>,
     /// The place of the first packet in the ring. Places count up, and never change.
     base: u64,
-    /// By key: the first and the last place.
-    chains: HashMap<u64, (u64, u64), foldhash::fast::RandomState>,
+    /// By key.
+    chains: HashMap<u64, Chain, foldhash::fast::RandomState>,
     first_time: Option<i64>,
     /// The time of the last frame that was read, of whatever kind.
     now: i64,
     is_over: bool,
     /// Packets that left the window without the other tap's record.
     alone: VecDeque<Entry>,
+    /// How many of them are damaged.
+    alone_damaged: usize,
 }
 
 impl TapSide {
@@ -58,8 +69,9 @@ impl TapSide {
 
     fn put(&mut self, entry: Entry) -> u64 {
         let place = self.base + self.ring.len() as u64;
-        let chain = self.chains.entry(entry.seen.key).or_insert((place, place));
-        let before = std::mem::replace(&mut chain.1, place);
+        let one = Chain { first: place, last: place, from: place };
+        let chain = self.chains.entry(entry.seen.key).or_insert(one);
+        let before = std::mem::replace(&mut chain.last, place);
         self.ring.push_back(entry);
         if before != place
             && let Some(before) = self.get(before)
@@ -67,6 +79,16 @@ impl TapSide {
             before.next = Some(place);
         }
         place
+    }
+
+    /// A packet's other record is that of another one.
+    fn part(&mut self, place: u64) {
+        let Some(entry) = self.get(place) else { return };
+        (entry.mate, entry.is_damaged) = (None, false);
+        let key = entry.seen.key;
+        if let Some(chain) = self.chains.get_mut(&key) {
+            chain.from = chain.from.min(place);
+        }
     }
 
     fn take(&mut self) -> Option<(u64, Entry)> {
@@ -78,7 +100,8 @@ impl TapSide {
             return Some((place, entry));
         };
         if let Some(chain) = self.chains.get_mut(&entry.seen.key) {
-            chain.0 = next;
+            chain.first = next;
+            chain.from = chain.from.max(next);
         }
         let is_matched = entry.mate.is_some() || entry.is_copy;
         if let Some(next) = self.get(next) {
@@ -103,7 +126,7 @@ pub(super) struct SegmentMatch {
 }
 
 impl SegmentMatch {
-    /// Records with the same key that are looked at.
+    /// Records with the same key that are looked at, from the first that may be unmatched.
     const LONGEST_SEARCH: usize = 64;
     /// Packets of each tap that wait for a damaged copy.
     const MOST_ALONE: usize = 4096;
@@ -188,13 +211,21 @@ impl SegmentMatch {
         let sign = if at == 1 { 1 } else { -1 };
         let [first, second] = &mut self.sides;
         let (side, other) = if at == 0 { (first, second) } else { (second, first) };
-        let mut next = side.chains.get(&entry.seen.key).map(|chain| chain.0);
-        let (mut best, mut is_repeat) = (None::<(bool, bool, i64, u64)>, false);
+        let chain = side.chains.get(&entry.seen.key).copied();
+        let mut next = chain.map(|chain| chain.from);
+        // Matched packets at the beginning of the search, and the one from which the next search may begin.
+        let (mut matched, mut from) = (Some(0), None);
+        let (mut best, mut is_repeat) =
+            (None::<(bool, bool, i64, u64)>, chain.is_some_and(|chain| chain.first < chain.from));
         let mut better = None::<(i64, u64)>;
         for _ in 0..SegmentMatch::LONGEST_SEARCH {
             let Some(place) = next else { break };
             let Some(there) = side.get(place) else { break };
             next = there.next;
+            matched = matched.filter(|_| there.mate.is_some()).map(|n| n + 1);
+            if matched == Some(SegmentMatch::LONGEST_SEARCH / 2) {
+                from = next;
+            }
             if let Some(mate) = there.mate {
                 is_repeat = true;
                 // It was matched with an earlier transmission, before this one was read.
@@ -230,6 +261,9 @@ impl SegmentMatch {
                 best = Some(rank);
             }
         }
+        if let (Some(from), Some(chain)) = (from, side.chains.get_mut(&entry.seen.key)) {
+            chain.from = from;
+        }
         best.map(|(.., place)| place).or(better.map(|(_, place)| place))
     }
 
@@ -243,8 +277,8 @@ impl SegmentMatch {
             here.seen.is_damaged() != there.seen.is_damaged() || here.seen.size != there.seen.size;
         (here.is_damaged, there.is_damaged) = (is_damaged, is_damaged);
         let there = *there;
-        if let Some(former) = former.and_then(|former| self.sides[side].get(former)) {
-            (former.mate, former.is_damaged) = (None, false);
+        if let Some(former) = former {
+            self.sides[side].part(former);
         }
         let (pair, places) = match side {
             0 => ([&here.seen, &there.seen], [place, mate]),
@@ -341,13 +375,18 @@ impl SegmentMatch {
     /// A packet leaves its window unmatched. If it is damaged, or its copy is, that has other headers: then it is searched among
     /// those that are alone too.
     fn leave_alone(&mut self, side: usize, entry: Entry) {
-        let others = &mut self.sides[1 - side].alone;
-        let found = others.iter().position(|other| other.seen.resembles(&entry.seen));
-        let Some(other) = found.and_then(|at| others.remove(at)) else {
+        let others = &mut self.sides[1 - side];
+        // One of the two is damaged: mostly none is.
+        let may_be = entry.seen.is_damaged() || others.alone_damaged > 0;
+        let resembles = |other: &Entry| other.seen.resembles(&entry.seen);
+        let found = if may_be { others.alone.iter().position(resembles) } else { None };
+        let Some(other) = found.and_then(|at| others.alone.remove(at)) else {
             self.tally.on_alone(entry.flow, side, &entry.seen);
+            self.sides[side].alone_damaged += usize::from(entry.seen.is_damaged());
             self.sides[side].alone.push_back(entry);
             return;
         };
+        others.alone_damaged -= usize::from(other.seen.is_damaged());
         let (right, wrong, at) = match entry.seen.is_damaged() {
             true => (other, entry, 1 - side),
             false => (entry, other, side),
@@ -358,6 +397,7 @@ impl SegmentMatch {
     /// The other tap did not see this packet.
     fn miss(&mut self, side: usize) {
         let Some(entry) = self.sides[side].alone.pop_front() else { return };
+        self.sides[side].alone_damaged -= usize::from(entry.seen.is_damaged());
         let other = &self.sides[1 - side];
         let lag = self.tally.lag(entry.flow).map_or(self.lag(), |(lag, _)| lag);
         let expected = entry.seen.time.saturating_add(if side == 0 { lag } else { lag.saturating_neg() });

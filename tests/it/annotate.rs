@@ -190,7 +190,11 @@ fn every_capture_is_copied_bit_for_bit_and_wireshark_counts_the_same_comments() 
         let ours = comments(&out).len();
         assert_eq!(
             said,
-            format!("rdmawire: {}, comments on {ours} of them\n", several(before.len() as u64, "frame"))
+            format!(
+                "rdmawire: wrote {}: {}, comments on {ours} of them\n",
+                out.display(),
+                several(before.len() as u64, "frame")
+            )
         );
         // It takes a second for ten thousand frames.
         if tshark_is_here && before.len() < 12_000 {

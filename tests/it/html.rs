@@ -154,7 +154,7 @@ fn a_page_replaces_a_page_but_no_capture() {
     let refused = cli().args(["analyze", "--html", capture, LOSSY]).output();
     let refused = refused.unwrap();
     assert_eq!(refused.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&refused.stderr).contains("no page"));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("exists; --force replaces it"));
     assert_eq!(std::fs::read(capture).unwrap(), std::fs::read(LOSSY).unwrap());
 }
 

@@ -48,6 +48,8 @@ mod diff_crafted;
 mod ecn;
 #[cfg(feature = "cli")]
 mod entropy;
+#[cfg(all(unix, feature = "cli", feature = "compression"))]
+mod files;
 mod filter;
 #[cfg(feature = "sim")]
 mod findings;

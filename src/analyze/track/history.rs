@@ -36,8 +36,7 @@ pub struct History {
 impl History {
     /// What the sequence knows of a packet whose class is known at once.
     pub(crate) fn of(p: &Packet, step: &Step, class: Class) -> History {
-        // A transmission is remembered with the low bits of its frame's number.
-        let widen = |before: u32| p.frame - u64::from((p.frame as u32).wrapping_sub(before));
+        let widen = |before: u32| widened(p.frame, before);
         let previous = step.before.map(|(_, frame)| widen(frame));
         let gap = if class == Class::NewAfterGap { step.gap } else { 0 };
         History { frame: p.frame, previous, gap, is_overtaken: step.overtaken, ..History::default() }
@@ -49,6 +48,17 @@ impl History {
         let is_late = class == Class::LateOriginal;
         let late_ns = is_late.then_some(late);
         History { frame: fill.frame, late_ns, is_overtaken: is_late || fill.overtaken, ..History::default() }
+    }
+}
+
+/// The number of an earlier transmission's frame, of which the low bits are remembered. Frames that were written out of order are sorted
+/// by time: then the earlier transmission may be a few frames behind in the file.
+fn widened(frame: u64, before: u32) -> u64 {
+    const MOST_BEHIND: u32 = 1 << 24;
+    let (back, ahead) = ((frame as u32).wrapping_sub(before), before.wrapping_sub(frame as u32));
+    match ahead <= MOST_BEHIND {
+        true => frame.saturating_add(ahead.into()),
+        false => frame.saturating_sub(back.into()),
     }
 }
 

@@ -22,9 +22,9 @@ use super::{
 use crate::cli::{
     Outcome,
     arg::positive,
-    end_on_ctrl_c,
-    input::STOP,
-    memory, pipeline, say,
+    input::{Joining, PartFiles},
+    memory, output as files, pipeline, say,
+    signals::{STOP, end_on_signal},
     terminal::{self, Color},
     tracking::Tracking,
 };
@@ -45,13 +45,15 @@ use rdmawire::{
   rdmawire analyze --log nccl.log x.pcap
   rdmawire analyze --state-out x.state x.pcap")]
 pub(in crate::cli) struct Analyze {
-    /// Capture files: pcap, pcapng or ERF, also compressed with gzip or zstd; `-` is standard input. Each file gets a report.
-    /// Several files also get a summary. A directory is the index of a tap, of `rdmawire index`.
+    /// Capture files: pcap, pcapng or ERF, also compressed with gzip or zstd; `-` is standard input. Each capture gets a report.
+    /// Several also get a summary. A directory stands for all captures in it, or is the index of a tap, of `rdmawire index`.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Merge all files into one trace, in the order of time: rotated files, or several interfaces.
     #[arg(long)]
     merge: bool,
+    #[command(flatten)]
+    joining: Joining,
     /// Write the report as one JSON object.
     #[arg(long)]
     json: bool,
@@ -88,6 +90,9 @@ pub(in crate::cli) struct Analyze {
     threads: usize,
     #[command(flatten)]
     tables: TableFiles,
+    /// Replace files that exist. Without it, only pages, traces and states of earlier runs are replaced. No file that is read is.
+    #[arg(long)]
+    force: bool,
     #[command(flatten)]
     state: State,
     /// When to colour the text.
@@ -98,20 +103,22 @@ pub(in crate::cli) struct Analyze {
 impl Analyze {
     pub(in crate::cli) fn run(self) -> anyhow::Result<Outcome> {
         let filter = self.tracking.filter()?;
-        end_on_ctrl_c(&STOP);
-        self.check()?;
+        end_on_signal(&STOP);
+        let captures = self.joining.captures(&self.files)?;
+        let reports = if self.merge { 1 } else { captures.len() };
+        self.check(reports)?;
         let logs = self.logs()?;
-        let outputs = self.outputs()?;
+        let outputs = self.outputs(&captures, reports)?;
         let run = Run {
             filter,
-            options: self.options(),
+            options: self.options(reports),
             threads: self.threads(),
             every: self.every.map(Duration::from_secs),
             has_messages: self.tables.has_messages(),
             has_pictures: outputs.iter().any(|output| output.has_pictures()),
             pictured: self.flow.as_deref().and_then(ends).into_iter().collect(),
-            printer: Arc::new(Mutex::new(Printer::new(outputs, logs, self.is_one()))),
-            files: self.files,
+            printer: Arc::new(Mutex::new(Printer::new(outputs, logs, reports == 1))),
+            captures,
             merge: self.merge,
             state: self.state,
         };
@@ -122,6 +129,7 @@ impl Analyze {
     fn logs(&self) -> anyhow::Result<Vec<logs::Line>> {
         let mut errors = Vec::new();
         for path in &self.log {
+            files::will_read(path);
             let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
             let log = match path == Path::new("-") {
                 true => Log::read("-", io::stdin().lock()),
@@ -141,13 +149,16 @@ impl Analyze {
 
     /// How a page's lines of frames are dissected: there are none where frames count on from earlier captures.
     fn lines(&self) -> Option<dissect::Options> {
-        (!self.state.goes_on()).then(|| self.options().dissect)
+        (!self.state.goes_on()).then(|| self.options(1).dissect)
     }
 
     /// Refuses what does not go together, before the long work.
-    fn check(&self) -> anyhow::Result<()> {
+    fn check(&self, reports: usize) -> anyhow::Result<()> {
         #[cfg(feature = "parquet")]
-        self.files.iter().filter(|path| path.is_dir()).try_for_each(|dir| self.check_index(dir))?;
+        self.files
+            .iter()
+            .filter(|path| crate::cli::input::is_index(path))
+            .try_for_each(|dir| self.check_index(dir))?;
         if self.json && self.html.as_deref() == Some(Path::new("-")) {
             bail!("--html -: standard output has the JSON; give the page a file");
         }
@@ -155,7 +166,7 @@ impl Analyze {
         if self.tables.has_messages() && self.every.is_some() {
             bail!("--every: reports have no table of --messages before the end");
         }
-        self.state.check(self.is_one(), self.tables.has_messages())
+        self.state.check(reports == 1, self.tables.has_messages(), self.force)
     }
 
     /// An index has no frames, which some options need.
@@ -175,23 +186,26 @@ impl Analyze {
     }
 
     /// What the reports become: each flag makes one. A path that cannot be written fails here, before the long work.
-    fn outputs(&self) -> anyhow::Result<Vec<Box<dyn Output>>> {
-        let (flow, captures) = (self.flow.clone(), self.captures());
+    fn outputs(&self, files: &[PartFiles], captures: usize) -> anyhow::Result<Vec<Box<dyn Output>>> {
+        let flow = self.flow.clone();
         // The page knows from its start on which files there are, and comes last, when all is known.
         let page = match &self.html {
-            Some(path) => Some(Page::begin(path, &self.files, flow.clone(), captures, self.lines())?),
+            Some(path) => {
+                let (files, lines) = (files.concat(), self.lines());
+                Some(Page::begin(path, &files, flow.clone(), captures, lines, self.force)?)
+            }
             None => None,
         };
-        let mut outputs = self.tables.outputs()?;
+        let mut outputs = self.tables.outputs(self.force)?;
         if let Some(path) = &self.perfetto {
-            outputs.push(Box::new(Perfetto::begin(path, flow.clone(), captures)?));
+            outputs.push(Box::new(Perfetto::begin(path, flow.clone(), captures, self.force)?));
         }
         // A page stands for the text.
         if self.json {
-            outputs.push(Box::new(JsonText::new(self.threads(), self.is_one())));
+            outputs.push(Box::new(JsonText::new(self.threads(), captures == 1)));
         } else if page.is_none() {
             let has_line = self.every.is_none();
-            outputs.push(Box::new(PlainText::new(self.style(), flow, self.is_one(), has_line)));
+            outputs.push(Box::new(PlainText::new(self.style(), flow, captures == 1, has_line)));
         }
         outputs.extend(page.map(|page| Box::new(page) as Box<dyn Output>));
         Ok(outputs)
@@ -201,8 +215,8 @@ impl Analyze {
         text::Options { width: terminal::width(), colour: self.color.is_on(), top: self.top, sort: self.sort }
     }
 
-    fn options(&self) -> Options {
-        let analyses = self.threads().min(self.captures());
+    fn options(&self, reports: usize) -> Options {
+        let analyses = self.threads().min(reports);
         Options { interval_ns: self.interval, ..self.tracking.options(analyses) }
     }
 
@@ -211,15 +225,6 @@ impl Analyze {
             0 => pipeline::cores(),
             n => n,
         })
-    }
-
-    /// The number of reports.
-    fn captures(&self) -> usize {
-        if self.merge { 1 } else { self.files.len() }
-    }
-
-    fn is_one(&self) -> bool {
-        self.captures() == 1
     }
 }
 

@@ -4,12 +4,14 @@ use std::{path::Path, sync::atomic::Ordering};
 
 use super::run::{Input, Run};
 use crate::cli::{
-    input::{Progress, STOP},
+    input::{Progress, STOP, ended_after},
     say,
+    signals::is_stopped,
 };
 use rdmawire::{
     analyze::{Analysis, Files},
     packets::IndexReader,
+    report::CaptureProblem,
 };
 
 /// Opens the index of a tap; prints the error if that fails.
@@ -35,6 +37,11 @@ impl Input for IndexReader {
             !STOP.load(Ordering::Relaxed)
         });
         progress.clear();
+        if is_stopped() {
+            say(format_args!("{}: {}", self.name(), ended_after(analysis.frames())));
+            let problem = CaptureProblem::new(self.name(), 0, ended_after(analysis.frames()));
+            return (Files { problems: [files.problems, vec![problem]].concat(), ..files }, false);
+        }
         for problem in &files.problems {
             say(format_args!("warning: {}: {}", problem.file, problem.what));
         }

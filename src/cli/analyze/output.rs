@@ -54,6 +54,8 @@ pub(super) struct Printer {
     is_one: bool,
     /// The number of the next file.
     next: usize,
+    /// Reports so far.
+    reports: usize,
     waiting: BTreeMap<usize, Option<Ended>>,
     /// Whether all messages could be written so far.
     written: io::Result<()>,
@@ -61,7 +63,7 @@ pub(super) struct Printer {
 
 impl Printer {
     pub(super) fn new(outputs: Vec<Box<dyn Output>>, logs: Vec<logs::Line>, is_one: bool) -> Printer {
-        Printer { outputs, logs, is_one, next: 0, waiting: BTreeMap::new(), written: Ok(()) }
+        Printer { outputs, logs, is_one, next: 0, reports: 0, waiting: BTreeMap::new(), written: Ok(()) }
     }
 
     /// Takes the analysis of a file; `None` if it could not be opened.
@@ -90,14 +92,19 @@ impl Printer {
         self.outputs.iter().try_for_each(|output| output.report_so_far(report, out))
     }
 
-    /// Completes the outputs, after the reports that wait for files that were not begun.
+    /// Completes the outputs, after the reports that wait for files that were not begun. If no capture could be opened, there are
+    /// none.
     pub(super) fn end(&mut self) -> anyhow::Result<()> {
         std::mem::take(&mut self.waiting).into_values().try_for_each(|ended| self.print(ended))?;
+        if self.reports == 0 {
+            return Ok(());
+        }
         std::mem::take(&mut self.outputs).into_iter().try_for_each(|output| output.end())
     }
 
     fn print(&mut self, ended: Option<Ended>) -> anyhow::Result<()> {
         let Some(ended) = ended else { return Ok(()) };
+        self.reports += 1;
         let (mut report, timeline) = (ended.report(), ended.metric());
         if !self.logs.is_empty() {
             logs::join(&mut report, &self.logs);

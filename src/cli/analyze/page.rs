@@ -10,14 +10,18 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use anyhow::{Context, anyhow, bail};
+use anyhow::{Context, anyhow};
 use sha2::{Digest, Sha256};
 
 use super::output::{Output, find_flow};
-use crate::cli::{input::STOP, output, terminal};
+use crate::cli::{
+    input::STOP,
+    output::{self, Kind, OutFile},
+    terminal,
+};
 use rdmawire::{
     analyze::metric::timeline::Timeline,
-    capture::{self, Merge, Reader, Source, WholeFile},
+    capture::{self, Merge, Series, Source},
     dissect::{self, dissect_with},
     frame::{Clock, Frame, Line},
     report::{
@@ -33,7 +37,7 @@ const PICTURES: usize = 12;
 pub(super) struct Page {
     path: PathBuf,
     /// `None` for standard output.
-    file: Option<WholeFile>,
+    file: Option<OutFile>,
     files: JoinHandle<Vec<MadeOf>>,
     /// The flow that gets pictures in any case.
     flow: Option<String>,
@@ -52,15 +56,10 @@ impl Page {
         flow: Option<String>,
         captures: usize,
         lines: Option<dissect::Options>,
+        force: bool,
     ) -> anyhow::Result<Page> {
-        let named = || format!("--html: {}", path.display());
-        let file = if path == Path::new("-") {
-            None
-        } else if is_other(path).with_context(named)? {
-            bail!("{}: there is a file that is no page; remove it, or give another name", named());
-        } else {
-            Some(output::create(path, true).with_context(named)?)
-        };
+        let is_file = path != Path::new("-");
+        let file = is_file.then(|| output::create(path, Kind::Page, force).context("--html")).transpose()?;
         let files = files.to_owned();
         let files = thread::spawn(move || files.iter().map(|path| made_of(path)).collect());
         Ok(Page { path: path.to_owned(), file, files, flow, captures, lines, articles: Vec::new() })
@@ -110,8 +109,15 @@ fn frame_lines(report: &View<'_>, options: dissect::Options) -> Lines {
     let Some(&last) = wanted.last().filter(|_| files.iter().all(|name| Path::new(name).is_file())) else {
         return lines;
     };
-    let readers: Vec<Reader> = files.iter().filter_map(|name| capture::open(name.as_ref()).ok()).collect();
-    let mut frames = Merge::new(readers);
+    let files: Vec<PathBuf> = files.iter().map(PathBuf::from).collect();
+    let opened = |parts: Vec<PathBuf>| Series::open(parts.first()?, parts.iter().skip(1).cloned()).ok();
+    let mut captures: Vec<Series> = capture::parts_of_one(&files).into_iter().filter_map(opened).collect();
+    // Frames are numbered as the analysis numbered them: only several captures are merged.
+    let mut frames: Box<dyn Source> = match captures.pop() {
+        Some(one) if captures.is_empty() => Box::new(one),
+        Some(last) => Box::new(Merge::of(captures.into_iter().chain([last]), Merge::WINDOW_NS)),
+        None => return lines,
+    };
     let (mut line, mut number) = (Line::new(Clock::Relative, false), 0);
     while let Ok(Some(record)) = frames.next() {
         number += 1;
@@ -129,17 +135,6 @@ fn frame_lines(report: &View<'_>, options: dissect::Options) -> Lines {
         lines.insert(number, text.trim_end().to_owned());
     }
     lines
-}
-
-/// Whether there is a file that is not a page: perhaps a capture, which nobody wants to lose.
-fn is_other(path: &Path) -> io::Result<bool> {
-    const FIRST: &[u8] = b"<!DOCTYPE html>";
-    if !path.is_file() {
-        return Ok(false);
-    }
-    let mut first = Vec::new();
-    File::open(path)?.take(FIRST.len() as u64).read_to_end(&mut first)?;
-    Ok(!first.is_empty() && first != FIRST)
 }
 
 /// The command line. An argument with unusual characters is in quotes.

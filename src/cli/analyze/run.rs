@@ -2,7 +2,7 @@
 
 use std::{
     io::Write,
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -21,9 +21,10 @@ use super::{
 };
 use crate::cli::{
     Outcome,
-    input::{Progress, STOP, describe, try_open},
+    input::{PartFiles, Progress, STOP, describe, try_open},
     pipeline::{self, Step},
     say,
+    signals::{is_stopped, stop_after_failure},
     tracking::{self, name_interfaces, push_if_matching},
 };
 use rdmawire::{
@@ -34,8 +35,9 @@ use rdmawire::{
             timeline::{self, Ends, Timeline},
         },
     },
-    capture::{Compression, Info, Merge, Reader, Source},
+    capture::{Compression, Merge, Series, Source},
     filter::Filter,
+    grammar::print::several,
 };
 
 /// A report of at most so many flows is buffered, so that the analysis need not wait for its reader.
@@ -43,7 +45,7 @@ const MAX_BUFFERED: usize = 4096;
 
 /// What is meant by the arguments.
 pub(super) struct Run {
-    pub(super) files: Vec<PathBuf>,
+    pub(super) captures: Vec<PartFiles>,
     /// All files are one trace.
     pub(super) merge: bool,
     pub(super) filter: Option<Filter>,
@@ -75,18 +77,20 @@ struct Frames<S> {
     source: S,
     threads: usize,
     /// What is known of its files.
-    files: fn(&S) -> Vec<&Info>,
+    captures: fn(&S) -> Vec<&Series>,
 }
 
 impl<S: Source + Send> Frames<S> {
-    fn new(source: S, threads: usize, files: fn(&S) -> Vec<&Info>) -> Frames<S> {
+    fn new(source: S, threads: usize, captures: fn(&S) -> Vec<&Series>) -> Frames<S> {
         // Each compressed file has a thread that decompresses it.
-        let compressed = files(&source).iter().filter(|file| file.compression != Compression::None).count();
-        Frames { source, threads: threads.saturating_sub(compressed), files }
+        let is_compressed = |capture: &&Series| capture.info().compression != Compression::None;
+        let compressed = captures(&source).into_iter().filter(is_compressed).count();
+        Frames { source, threads: threads.saturating_sub(compressed), captures }
     }
 
-    fn described(&self) -> Files {
-        describe((self.files)(&self.source).into_iter())
+    /// What is known of its files after so many frames.
+    fn described(&self, frames: u64) -> Files {
+        describe((self.captures)(&self.source).into_iter(), frames)
     }
 
     /// Whether there are enough bytes to be worth a second thread.
@@ -99,16 +103,16 @@ impl<S: Source + Send> Frames<S> {
 
 impl<S: Source + Send> Input for Frames<S> {
     fn name(&self) -> String {
-        let names: Vec<&str> = (self.files)(&self.source).iter().map(|info| info.name.as_str()).collect();
-        names.join(",")
+        let captures = (self.captures)(&self.source);
+        captures.into_iter().flat_map(Series::names).collect::<Vec<_>>().join(",")
     }
 
     fn feed(mut self, run: &Run, analysis: &mut Analysis) -> (Files, bool) {
         let is_all = match self.threads > 1 && self.is_long() {
             true => feed_on_threads(&mut self.source, self.threads, run, analysis),
-            false => tracking::feed(&mut self.source, &run.options, &run.filter, analysis),
+            false => tracking::feed(&mut self.source, &run.options, &run.filter, &mut *analysis),
         };
-        (self.described(), is_all)
+        (self.described(analysis.frames()), is_all)
     }
 }
 
@@ -125,20 +129,20 @@ impl Run {
 
     /// Analyzes each file by itself, several at a time. Returns whether all of them could be read.
     fn each(&self) -> anyhow::Result<bool> {
-        let threads = if self.has_messages { 1 } else { self.threads.min(self.files.len()).max(1) };
+        let threads = if self.has_messages { 1 } else { self.threads.min(self.captures.len()).max(1) };
         let (next, ended) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let all_read = AtomicBool::new(true);
         let failed: Mutex<Option<anyhow::Error>> = Mutex::new(None);
         let work = || {
             loop {
                 let at = next.fetch_add(1, Ordering::Relaxed);
-                let Some(path) = self.files.get(at) else { break };
+                let Some(parts) = self.captures.get(at) else { break };
                 if STOP.load(Ordering::Relaxed) {
                     break;
                 }
                 // Threads without a file help the others.
-                let unended = self.files.len() - ended.load(Ordering::Relaxed);
-                let done = self.file(path, self.threads / threads.min(unended));
+                let unended = self.captures.len() - ended.load(Ordering::Relaxed);
+                let done = self.capture(parts, self.threads / threads.min(unended));
                 ended.fetch_add(1, Ordering::Relaxed);
                 let result = done.and_then(|(ended, is_all)| {
                     all_read.fetch_and(is_all, Ordering::Relaxed);
@@ -146,7 +150,7 @@ impl Run {
                 });
                 if let Err(error) = result {
                     // The output cannot be written: the other threads stop.
-                    STOP.store(true, Ordering::Relaxed);
+                    stop_after_failure();
                     failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
                 }
             }
@@ -156,32 +160,39 @@ impl Run {
         } else {
             thread::scope(|scope| (0..threads).for_each(|_| _ = scope.spawn(work)));
         }
+        let unread = self.captures.len().saturating_sub(next.into_inner());
+        if unread > 0 && is_stopped() {
+            all_read.fetch_and(false, Ordering::Relaxed);
+            say(format_args!("{} not read: ended by the user", several(unread as u64, "more capture")));
+        }
         let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
         failed.map_or(Ok(all_read.into_inner()), Err)
     }
 
-    /// Analyzes one file. Returns the analysis, `None` if the file could not be opened, and whether all of it could be read. Errors
+    /// Analyzes one capture. Returns the analysis, `None` if it could not be opened, and whether all of it could be read. Errors
     /// are printed.
-    fn file(&self, path: &Path, threads: usize) -> anyhow::Result<(Option<Ended>, bool)> {
+    fn capture(&self, parts: &[PathBuf], threads: usize) -> anyhow::Result<(Option<Ended>, bool)> {
         #[cfg(feature = "parquet")]
-        if path.is_dir() {
+        if let [path] = parts
+            && path.is_dir()
+        {
             let Some(index) = indexed::open(path) else { return Ok((None, false)) };
             let (ended, is_all) = self.analyze(index)?;
             return Ok((Some(ended), is_all));
         }
-        let Some(reader) = try_open(path) else { return Ok((None, false)) };
-        let (ended, is_all) = self.frames(Frames::new(reader, threads, |reader| vec![reader.info()]))?;
+        let Some(capture) = try_open(parts) else { return Ok((None, false)) };
+        let (ended, is_all) = self.frames(Frames::new(capture, threads, |capture| vec![capture]))?;
         Ok((Some(ended), is_all))
     }
 
     /// Analyzes all files as one trace. Returns whether all of them could be read.
     fn merged(&self) -> anyhow::Result<bool> {
-        let readers: Vec<Reader> = self.files.iter().filter_map(|path| try_open(path)).collect();
-        let all_read = readers.len() == self.files.len();
-        if readers.is_empty() {
+        let captures: Vec<Series> = self.captures.iter().filter_map(|parts| try_open(parts)).collect();
+        let all_read = captures.len() == self.captures.len();
+        if captures.is_empty() {
             return Ok(false);
         }
-        let merge = Frames::new(Merge::new(readers), self.threads, files_of);
+        let merge = Frames::new(Merge::of(captures, Merge::WINDOW_NS), self.threads, captures_of);
         let (ended, is_all) = self.frames(merge)?;
         self.printer().put(0, Some(ended))?;
         Ok(all_read && is_all)
@@ -213,7 +224,7 @@ impl Run {
 
     /// What pictures need, if an output has some.
     fn timeline(&self) -> Option<Timeline> {
-        let captures = if self.merge { 1 } else { self.files.len() };
+        let captures = if self.merge { 1 } else { self.captures.len() };
         let budget = timeline::BUDGET / self.threads.min(captures).max(1);
         self.has_pictures.then(|| Timeline::new(budget, self.pictured.clone()))
     }
@@ -238,19 +249,22 @@ impl Run {
                         return Ok(());
                     }
                     if let Err(error) = self.print_so_far(&analysis, &name) {
-                        STOP.store(true, Ordering::Relaxed);
+                        stop_after_failure();
                         return Err(error);
                     }
                 }
             });
             let is_all = tracking::feed(&mut frames.source, &self.options, &self.filter, &analysis);
+            // A report now and then is for captures that have no other end.
+            let is_all = is_all || is_stopped();
             *over.lock().unwrap_or_else(PoisonError::into_inner) = true;
             changed.notify_all();
             reporter.join().map(|reported| reported.map(|()| is_all))
         });
         let is_all = reported.map_err(|_| anyhow!("the report could not be made"))??;
         let analysis = analysis.into_inner().unwrap_or_else(PoisonError::into_inner);
-        Ok((self.state.end(analysis, frames.described(), false)?, is_all))
+        let files = frames.described(analysis.frames());
+        Ok((self.state.end(analysis, files, false)?, is_all))
     }
 
     /// Prints the report of an analysis that continues. The analysis waits until the report is made; if the report is too long to be
@@ -277,8 +291,8 @@ fn held(printer: &Mutex<Printer>) -> MutexGuard<'_, Printer> {
     printer.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn files_of(merge: &Merge) -> Vec<&Info> {
-    merge.readers().map(|reader| reader.info()).collect()
+fn captures_of(merge: &Merge) -> Vec<&Series> {
+    merge.captures().collect()
 }
 
 /// [`tracking::feed`] on several threads.
@@ -310,5 +324,5 @@ fn feed_on_threads(
         Step::Progress(bytes) => progress.show(bytes),
     });
     progress.clear();
-    result.inspect_err(|error| say(format_args!("{error}"))).is_ok()
+    result.inspect_err(|error| say(format_args!("{error}"))).is_ok() && !STOP.load(Ordering::Relaxed)
 }

@@ -2,18 +2,16 @@
 
 use std::{
     fs::File,
-    io::{self, BufReader},
-    path::{Path, PathBuf},
+    io::BufReader,
+    path::PathBuf,
+    sync::{Mutex, PoisonError},
 };
 
 use anyhow::{Context as _, anyhow, bail};
 use clap::Args;
 
-use crate::cli::output;
-use rdmawire::{
-    analyze::{Analysis, Ended, Files, Options, StateError, is_state, metric::timeline::Timeline},
-    capture::WholeFile,
-};
+use crate::cli::output::{self, Kind, OutFile};
+use rdmawire::analyze::{Analysis, Ended, Files, Options, StateError, metric::timeline::Timeline};
 
 /// Where an analysis goes on from, and where its state is written.
 #[derive(Debug, Args)]
@@ -24,6 +22,9 @@ pub(super) struct State {
     /// Write the state after the last frame, for --state-in of the next run. It may be the same file.
     #[arg(long, value_name = "FILE")]
     state_out: Option<PathBuf>,
+    /// The file of `state_out`, once it is begun.
+    #[arg(skip)]
+    file: Mutex<Option<OutFile>>,
 }
 
 impl State {
@@ -33,7 +34,7 @@ impl State {
     }
 
     /// Finds out what is wrong with the files before the long work.
-    pub(super) fn check(&self, is_one: bool, has_messages: bool) -> anyhow::Result<()> {
+    pub(super) fn check(&self, is_one: bool, has_messages: bool, force: bool) -> anyhow::Result<()> {
         let flag = match (&self.state_in, &self.state_out) {
             (Some(_), _) => "--state-in",
             (None, Some(_)) => "--state-out",
@@ -45,7 +46,11 @@ impl State {
         if !is_one {
             bail!("{flag}: a state file belongs to one trace: use --merge to join several files");
         }
-        self.state_out.as_deref().map_or(Ok(()), |path| begin_to_write(path).map(drop))
+        if let Some(path) = &self.state_out {
+            let file = output::create(path, Kind::State, force).context("--state-out")?;
+            *self.file.lock().unwrap_or_else(PoisonError::into_inner) = Some(file);
+        }
+        Ok(())
     }
 
     /// An analysis without frames, or one that goes on; with what pictures need, where they are asked for.
@@ -84,24 +89,14 @@ impl State {
         has_pictures: bool,
     ) -> anyhow::Result<Ended> {
         analysis.add_files(files);
-        if let Some(path) = &self.state_out {
-            let mut file = begin_to_write(path)?;
+        let file = self.file.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(mut file) = file {
             let saved = match has_pictures {
                 true => analysis.save_with::<Timeline>(&mut file),
                 false => analysis.save(&mut file),
             };
-            saved.and_then(|()| file.keep()).with_context(|| format!("--state-out: {}", path.display()))?;
+            saved.and_then(|()| file.keep()).context("--state-out")?;
         }
         Ok(analysis.end())
     }
-}
-
-/// Replaces a state, but no other file: a capture's name may stand there by mistake.
-fn begin_to_write(path: &Path) -> anyhow::Result<WholeFile> {
-    let named = || format!("--state-out: {}", path.display());
-    let replaced = std::fs::metadata(path).ok().filter(|known| known.is_file() && known.len() > 0);
-    if replaced.is_some() && !is_state(File::open(path).with_context(named)?) {
-        bail!("{}: it exists, and is not the state of an analysis", named());
-    }
-    output::create(path, true).map_err(|error: io::Error| anyhow!("{}: {error}", named()))
 }

@@ -5,14 +5,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context as _, anyhow, bail};
+use anyhow::{Context as _, bail};
 use clap::Args;
 
 use super::output::Output;
-use crate::cli::output;
+use crate::cli::{
+    output::{self, Kind, OutFile},
+    say,
+};
 use rdmawire::{
     analyze::metric::timeline::Timeline,
-    capture::WholeFile,
+    grammar::print::several,
     report::{
         Message, View,
         table::{Format, Messages, Tables},
@@ -36,9 +39,6 @@ pub(super) struct TableFiles {
     /// Add a table of messages, a row for each one. Captures are then analyzed one after the other.
     #[arg(long)]
     messages: bool,
-    /// Replace tables that exist.
-    #[arg(long)]
-    force: bool,
 }
 
 impl TableFiles {
@@ -54,8 +54,9 @@ impl TableFiles {
     }
 
     /// The tables of each format that is asked for.
-    pub(super) fn outputs(&self) -> anyhow::Result<Vec<Box<dyn Output>>> {
-        let output = |(directory, format)| Ok(Box::new(self.begin(directory, format)?) as Box<dyn Output>);
+    pub(super) fn outputs(&self, force: bool) -> anyhow::Result<Vec<Box<dyn Output>>> {
+        let output =
+            |(directory, format)| Ok(Box::new(self.begin(directory, format, force)?) as Box<dyn Output>);
         self.directories().map(output).collect()
     }
 
@@ -69,28 +70,57 @@ impl TableFiles {
         asked.into_iter().filter_map(|(directory, format)| Some((directory.as_deref()?, format)))
     }
 
-    fn begin(&self, directory: &Path, format: Format) -> anyhow::Result<TableOutput> {
-        fs::create_dir_all(directory).with_context(|| format!("making {}", directory.display()))?;
-        let mut at = PathBuf::new();
+    fn begin(&self, directory: &Path, format: Format, force: bool) -> anyhow::Result<TableOutput> {
+        let directory = Directory::make(directory)?;
+        let mut failed = None;
         let mut create = |table: &str| {
-            at = directory.join(format!("{table}.{}", format.extension()));
-            output::create(&at, self.force)
+            let path = directory.path.join(format!("{table}.{}", format.extension()));
+            output::create(&path, Kind::Other, force).map_err(|error| {
+                failed = Some(error);
+                io::Error::other("not created")
+            })
         };
         let begun = Tables::new(format, |table| create(table.name())).and_then(|tables| {
             let messages = self.messages.then(|| Messages::new(create("messages")?, format));
-            Ok(TableOutput { tables, messages: messages.transpose()? })
+            Ok((tables, messages.transpose()?))
         });
-        begun.map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => anyhow!("{} exists; --force replaces it", at.display()),
-            _ => anyhow!("{}: {error}", at.display()),
-        })
+        match (begun, failed) {
+            (Ok((tables, messages)), _) => Ok(TableOutput { tables, messages, directory }),
+            (Err(_), Some(error)) => Err(error),
+            (Err(error), None) => Err(error).with_context(|| directory.path.display().to_string()),
+        }
     }
 }
 
 /// Tables of one format.
 struct TableOutput {
-    tables: Tables<WholeFile>,
-    messages: Option<Messages<WholeFile>>,
+    // Files are dropped before the directory that they are in.
+    tables: Tables<OutFile>,
+    messages: Option<Messages<OutFile>>,
+    directory: Directory,
+}
+
+/// The directory of tables. If this run made it, and nothing came into it, it goes again.
+struct Directory {
+    path: PathBuf,
+    is_new: bool,
+}
+
+impl Directory {
+    fn make(path: &Path) -> anyhow::Result<Directory> {
+        let is_new = !path.exists();
+        fs::create_dir_all(path).with_context(|| format!("making {}", path.display()))?;
+        Ok(Directory { path: path.to_owned(), is_new })
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        if self.is_new {
+            // Fails if there is something in it.
+            let _ = fs::remove_dir(&self.path);
+        }
+    }
 }
 
 impl Output for TableOutput {
@@ -103,7 +133,14 @@ impl Output for TableOutput {
     }
 
     fn end(self: Box<Self>) -> anyhow::Result<()> {
-        self.tables.finish()?.into_iter().try_for_each(WholeFile::keep)?;
-        Ok(self.messages.map_or(Ok(()), |rows| rows.finish()?.keep())?)
+        let TableOutput { tables, messages, directory } = *self;
+        let mut files = tables.finish()?;
+        if let Some(messages) = messages {
+            files.push(messages.finish()?);
+        }
+        let count = several(files.len() as u64, "table");
+        files.into_iter().try_for_each(OutFile::keep_quietly)?;
+        say(format_args!("wrote {count} into {}", directory.path.display()));
+        Ok(())
     }
 }

@@ -5,11 +5,11 @@ use std::{io::Write, path::Path};
 use anyhow::{Context, bail};
 
 use super::output::{Output, find_flow};
-use crate::cli::{output, say};
-use rdmawire::{
-    analyze::metric::timeline::Timeline, capture::WholeFile, grammar::print::several, plot::perfetto,
-    report::View,
+use crate::cli::{
+    output::{self, Kind, OutFile},
+    say,
 };
+use rdmawire::{analyze::metric::timeline::Timeline, grammar::print::several, plot::perfetto, report::View};
 
 /// Flows of a trace, at most.
 const TRACED: usize = 1000;
@@ -17,16 +17,21 @@ const TRACED: usize = 1000;
 /// A trace of one report: of the flows in trouble and of the largest, or of one flow.
 pub(super) struct Perfetto {
     /// The file, until it is written.
-    file: Option<WholeFile>,
+    file: Option<OutFile>,
     flow: Option<String>,
 }
 
 impl Perfetto {
-    pub(super) fn begin(path: &Path, flow: Option<String>, captures: usize) -> anyhow::Result<Perfetto> {
+    pub(super) fn begin(
+        path: &Path,
+        flow: Option<String>,
+        captures: usize,
+        force: bool,
+    ) -> anyhow::Result<Perfetto> {
         if captures > 1 {
             bail!("--perfetto: one trace is of one file; --merge makes several one");
         }
-        let file = output::create(path, true).with_context(|| format!("cannot write {}", path.display()))?;
+        let file = output::create(path, Kind::Trace, force).context("--perfetto")?;
         Ok(Perfetto { file: Some(file), flow })
     }
 }

@@ -1,6 +1,6 @@
 //! `dissect --around FRAME` and `--flow N`: the frames of one connection, each with what the analysis says of it.
 
-use std::{collections::VecDeque, mem};
+use std::{collections::VecDeque, mem, path::PathBuf};
 
 use anyhow::bail;
 
@@ -8,7 +8,7 @@ use super::{Dissect, Out, Pen, Style};
 use crate::cli::{
     annotate::Spooled,
     arg::Check,
-    input::{self, Progress, describe},
+    input::{self, Progress, describe, name_of, open_parts},
 };
 use rdmawire::{
     analyze::{Analysis, Options},
@@ -35,11 +35,9 @@ pub(super) fn show(
     style: &Style,
     out: &mut Out,
 ) -> anyhow::Result<bool> {
-    let [path] = args.files.as_slice() else { bail!("--around and --flow show frames of one file") };
-    let spooled = Spooled::of(path)?;
-    let path = spooled.as_ref().map_or(path, |spooled| &spooled.0);
-    let (mut known, wanted, is_whole) = analyze(args, path)?;
-    let mut reader = capture::open(path)?;
+    let (parts, _spooled) = Spooled::all(args.joining.one(&args.files)?)?;
+    let (mut known, wanted, is_whole) = analyze(args, &parts)?;
+    let mut reader = open_parts(&parts)?;
     let mut line = Line::new(args.time, args.color.is_on());
     line.nanoseconds = reader.info().format != capture::Format::PcapMicros;
     let mut left = args.count.unwrap_or(u64::MAX);
@@ -92,8 +90,8 @@ pub(super) fn show(
 }
 
 /// The first pass: what is known of the frames, and of which flow the wanted ones are.
-fn analyze(args: &Dissect, path: &std::path::Path) -> anyhow::Result<(Annotations, Wanted, bool)> {
-    let mut reader = capture::open(path)?;
+fn analyze(args: &Dissect, parts: &[PathBuf]) -> anyhow::Result<(Annotations, Wanted, bool)> {
+    let mut reader = open_parts(parts)?;
     let verify_icrc = args.icrc == Check::Verify;
     let options = Options { dissect: args.roce.options(), verify_icrc, ..Options::default() };
     let mut analysis = Analysis::with(options, Notes::every(DEFAULT_MOST));
@@ -106,8 +104,8 @@ fn analyze(args: &Dissect, path: &std::path::Path) -> anyhow::Result<(Annotation
         Ok(())
     })?;
     let frames = read.frames;
-    let is_whole = read.was_read_whole();
-    let ended = analysis.end().from(describe([reader.info()].into_iter()));
+    let is_whole = read.was_read_whole(&name_of(parts));
+    let ended = analysis.end().from(describe([&reader].into_iter(), frames));
     let flows = ended.report().flows.iter().map(|flow| flow.connection).collect::<Vec<_>>();
     let known = Annotations::new(ended, args.roce.options());
     let of = match (args.flow, &asked, args.around) {
@@ -115,13 +113,13 @@ fn analyze(args: &Dissect, path: &std::path::Path) -> anyhow::Result<(Annotation
             Some(&connection) => Some((flow, connection)),
             None => bail!(
                 "--flow {flow}: {} has {}, numbered from 0",
-                path.display(),
+                name_of(parts),
                 several(flows.len() as u64, "flow")
             ),
         },
         (None, Some(frame), _) => known.flow(&frame.record()),
         (None, None, Some(around)) => {
-            bail!("--around {around}: {} has {}", path.display(), several(frames, "frame"))
+            bail!("--around {around}: {} has {}", name_of(parts), several(frames, "frame"))
         }
         (None, None, None) => None,
     };

@@ -8,12 +8,20 @@ use crate::{
     report::{Severity, clean},
 };
 
+/// How each file begins.
+const HEAD: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"rdmawire\">";
+
+/// Whether bytes are the beginning of a file that [`junit`] wrote.
+pub fn is_junit(first: &[u8]) -> bool {
+    first.starts_with(HEAD.as_bytes())
+}
+
 /// Writes the outcomes. A rule that is no error never fails; what is to say of it is its output.
 ///
 /// # Errors
 /// What `to` fails with.
 pub fn junit(to: &mut dyn Write, checked: &[Checked], unknown: Unknown) -> io::Result<()> {
-    writeln!(to, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"rdmawire\">")?;
+    writeln!(to, "{HEAD}")?;
     for one in checked {
         let errors = || one.outcomes.iter().filter(|outcome| outcome.severity == Severity::Error);
         let count = |verdict| errors().filter(|outcome| outcome.verdict == verdict).count();

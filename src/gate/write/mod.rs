@@ -14,8 +14,8 @@ use super::{Changes, Outcome, Verdict};
 use crate::report::json as report_json;
 
 pub use github::github;
-pub use junit::junit;
-pub use sarif::sarif;
+pub use junit::{is_junit, junit};
+pub use sarif::{is_sarif, sarif};
 use text::lines;
 pub use text::{changes, text};
 

@@ -7,8 +7,16 @@ use serde_json::{Value, json};
 use super::{Checked, lines};
 use crate::{
     gate::{Outcome, Unknown, Verdict},
-    report::{clean, json as report_json},
+    report::{clean, has, json as report_json},
 };
+
+/// Who wrote the file: near its beginning, as keys are in order.
+const GENERATOR: &str = concat!("rdmawire ", env!("CARGO_PKG_VERSION"));
+
+/// Whether bytes are the beginning of a file that [`sarif`] wrote.
+pub fn is_sarif(first: &[u8]) -> bool {
+    has(first, "/sarif-schema-2.1.0.json\"") && has(first, "\"generator\"") && has(first, "\"rdmawire ")
+}
 
 /// Writes the outcomes: a result for each rule and file, also for rules that hold.
 ///
@@ -31,6 +39,7 @@ pub fn sarif(to: &mut dyn Write, checked: &[Checked], unknown: Unknown) -> io::R
     let log = json!({
         "$schema": "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
         "version": "2.1.0",
+        "properties": { "generator": GENERATOR },
         "runs": [{
             "tool": { "driver": {
                 "name": "rdmawire",

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::Checked;
 use crate::{
     gate::{Changed, Changes, Measure, Outcome, Verdict, Worst},
-    report::clean,
+    report::{clean, units},
 };
 
 /// Lists of flows are cut after so many.
@@ -115,9 +115,13 @@ pub fn changes(to: &mut dyn Write, changes: &Changes) -> io::Result<()> {
     Ok(())
 }
 
-/// "85 -> 170 (+100.0 %)".
+/// "85 -> 170 (+100.0 %)", "85 -> 170,000 (× 2,000)".
 fn change(changed: &Changed) -> String {
     let [before, after] = [changed.before, changed.after].map(|range| changed.unit.show_range(&range));
-    let ratio = changed.ratio().map_or(String::new(), |ratio| format!(" ({:+.1} %)", ratio * 100.0));
+    let ratio = changed.ratio().map_or(String::new(), |ratio| match ratio {
+        // Percents of so much more tell nobody anything.
+        _ if ratio >= 9.0 => format!(" (× {})", units::count((ratio + 1.0).round() as u64)),
+        _ => format!(" ({:+.1} %)", ratio * 100.0),
+    });
     format!("{before} -> {after}{ratio}")
 }

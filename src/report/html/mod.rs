@@ -194,6 +194,12 @@ fn head(title: &str) -> Markup {
     }
 }
 
+/// Whether bytes are the beginning of a page that this program wrote.
+pub fn is_page(first: &[u8]) -> bool {
+    first.starts_with(b"<!DOCTYPE html>")
+        && crate::report::has(first, "<meta name=\"generator\" content=\"rdmawire ")
+}
+
 /// JSON inside a script element. In JSON, `<` stands in strings only: as an escape it can neither end the element nor begin a comment.
 struct Island(Vec<u8>);
 

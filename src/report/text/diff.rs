@@ -7,7 +7,7 @@ use super::{
     page::{Page, Paint},
 };
 use crate::report::{
-    Class,
+    Class, clean,
     diff::{Delay, Diff, Direction, Passage, Segment},
     units::{count, duration, several, utc},
 };
@@ -33,8 +33,15 @@ pub fn write_diff(report: &Diff, options: &Options, out: &mut dyn Write) -> io::
     }
     page.put_table(&table)?;
     page.blank()?;
+    for problem in &report.problems {
+        let text = format!("{}: {}", clean(&problem.file), problem.what);
+        page.wrapped(Paint::Warning, "  ", &text)?;
+    }
     for segment in &report.segments {
         write_segment(segment, top, page)?;
+    }
+    if report.is_apart() {
+        return Ok(());
     }
     if report.losses.is_empty() {
         return page.line("No packet was lost or damaged.");
@@ -85,7 +92,11 @@ fn write_segment(segment: &Segment, top: usize, page: &mut Page<'_>) -> io::Resu
     let [a, b] = segment.taps;
     page.heading(&format!("Between tap {} and tap {}", a + 1, b + 1))?;
     if segment.directions.iter().all(|direction| direction.counts.delivered == 0) {
-        page.wrapped(Paint::Warning, "  ", "No packet is in both captures: what is missing cannot be told.")?;
+        return page.wrapped(
+            Paint::Warning,
+            "  ",
+            "No packet is in both captures: they are of other traffic, or of other times. What is missing cannot be told.",
+        );
     }
     page.wrapped(Paint::Plain, "  ", &clock(segment))?;
     if segment.decided_early > 0 {
@@ -204,13 +215,25 @@ fn clock(segment: &Segment) -> String {
         return format!("The offset of the clocks is not known. {why}");
     };
     let [a, b] = segment.taps;
+    let offset = offset.round() as i64;
+    let place = match offset {
+        0 => "level with".to_owned(),
+        _ => {
+            format!("{} {}", duration(offset.unsigned_abs()), if offset < 0 { "behind" } else { "ahead of" })
+        }
+    };
+    let drift = match (clock.drift_ppm, clock.drift_error_ppm) {
+        (Some(ppm), Some(error)) if ppm.abs() > error => {
+            let pace = if ppm < 0.0 { "slower" } else { "faster" };
+            format!("runs {:.2} ppm {pace} (± {error:.2})", ppm.abs())
+        }
+        (Some(_), Some(error)) => format!("no drift can be measured (it is below {:.2} ppm)", error * 2.0),
+        _ => "no drift can be measured".to_owned(),
+    };
     format!(
-        "The clock of tap {} is {} ahead of that of tap {} and drifts {:+.2} ppm (± {:.2}); delays are right to ± {}.",
+        "The clock of tap {} is {place} that of tap {}; {drift}; delays are right to ± {}.",
         b + 1,
-        time(offset.round() as i64),
         a + 1,
-        clock.drift_ppm.unwrap_or(0.0),
-        clock.drift_error_ppm.unwrap_or(0.0),
         time(error.ceil() as i64),
     )
 }

@@ -1,0 +1,480 @@
+//! Files that commands read and write: nothing is lost or overwritten, a signal leaves nothing half done, and parts of one capture are
+//! read as one.
+
+use std::{
+    fs,
+    io::Write,
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use crate::support::{
+    programs::{cli, done, ended, printed},
+    scratch::Scratch,
+};
+use rdmawire::{
+    capture::{self, Format, Interface, Record, Sink, Source, Time},
+    report::clean,
+};
+use serde_json::Value;
+
+const LOSSY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/pcaps/loss1_rc_write-B-300.pcap");
+const NEAR: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/pcaps/loss1_rc_write-A.pcap.zst");
+const READS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/pcaps/loss1_rc_read-A.pcap.zst");
+
+fn run(directory: &Path, args: &[&str]) -> (Option<i32>, String, String) {
+    ended(cli().current_dir(directory).args(args))
+}
+
+fn listed(directory: &Path) -> Vec<String> {
+    let name = |entry: std::io::Result<fs::DirEntry>| entry.unwrap().file_name().into_string().unwrap();
+    let mut all: Vec<String> = fs::read_dir(directory).unwrap().map(name).collect();
+    all.sort();
+    all
+}
+
+#[test]
+fn an_input_is_never_written() {
+    let directory = Scratch::new("inputs");
+    let original = fs::read(LOSSY).unwrap();
+    let link = directory.join("link.svg");
+    directory.file("x.pcap", &original);
+    directory.file("x.pcapng", &original);
+    fs::hard_link(directory.join("x.pcap"), &link).unwrap();
+    directory.file("rules.toml", b"[[rule]]\ncheck = \"packets > 0\"\n");
+    let all: [&[&str]; 15] = [
+        &["analyze", "--perfetto", "x.pcap", "x.pcap"],
+        &["analyze", "--html", "x.pcap", "x.pcap"],
+        &["analyze", "--html", "./link.svg", "x.pcap"],
+        &["analyze", "--state-out", "x.pcap", "x.pcap"],
+        &["analyze", "--qos", "rules.toml", "--html", "rules.toml", "x.pcap"],
+        &["check", "--junit", "x.pcap", "x.pcap", "packets > 0"],
+        &["check", "--sarif", "x.pcap", "x.pcap", "packets > 0"],
+        &["check", "--rules", "rules.toml", "--junit", "rules.toml", "x.pcap"],
+        &["diff-report", "--junit", "x.pcap", "x.pcap", "x.pcap"],
+        &["plot", "rate", "-o", "link.svg", "x.pcap"],
+        &["rewrite", "x.pcap", "x.pcap"],
+        &["annotate", "x.pcapng", "x.pcapng"],
+        &["craft", "--from", "x.pcap", "-o", "x.pcap"],
+        &["craft", "cnp", "--of", "x.pcap:3", "-o", "x.pcap"],
+        &["analyze", "--html", "a.html", "--perfetto", "./a.html", "x.pcap"],
+    ];
+    let before = listed(&directory);
+    for args in all {
+        let mut forced = args.to_vec();
+        forced.push("--force");
+        for args in [args, &forced] {
+            let (code, _, error) = run(&directory, args);
+            assert_eq!(code, Some(2), "{args:?}: {error}");
+            let told = ["is an input of this command", "would be written twice", "--qos"];
+            assert!(told.iter().any(|told| error.contains(told)), "{args:?}: {error}");
+        }
+    }
+    assert_eq!(listed(&directory), before, "something was left");
+    for name in ["x.pcap", "x.pcapng", "link.svg"] {
+        assert!(fs::read(directory.join(name)).unwrap() == original, "{name} changed");
+    }
+}
+
+#[test]
+fn what_exists_is_replaced_only_if_it_is_of_this_kind_and_ours() {
+    let directory = Scratch::new("outputs");
+    directory.file("x.pcap", &fs::read(LOSSY).unwrap());
+    let all: [(&[&str], &str); 6] = [
+        (&["analyze", "x.pcap", "--html"], "y.html"),
+        (&["analyze", "x.pcap", "--perfetto"], "y.trace"),
+        (&["analyze", "x.pcap", "--state-out"], "y.state"),
+        (&["check", "x.pcap", "packets > 0", "--junit"], "y.xml"),
+        (&["check", "x.pcap", "packets > 0", "--sarif"], "y.sarif"),
+        (&["plot", "rate", "x.pcap", "-o"], "y.svg"),
+    ];
+    let others: [&[u8]; 2] = [b"<!DOCTYPE html><p>a page of someone else", b"notes"];
+    for (args, name) in all {
+        let args = [args, &[name]].concat();
+        for _ in 0..2 {
+            let (code, _, error) = run(&directory, &args);
+            assert_eq!((code, error), (Some(0), format!("rdmawire: wrote {name}\n")));
+        }
+        let ours = fs::read(directory.join(name)).unwrap();
+        for other in others {
+            directory.file(name, other);
+            let (code, _, error) = run(&directory, &args);
+            assert!(
+                code == Some(2) && error.contains(&format!("{name} exists; --force replaces it")),
+                "{error}"
+            );
+            assert_eq!(fs::read(directory.join(name)).unwrap(), other);
+        }
+        assert_eq!(run(&directory, &[&args[..], &["--force"]].concat()).0, Some(0));
+        let begin = |bytes: &[u8]| bytes[..bytes.len().min(12)].to_vec();
+        assert_eq!(begin(&fs::read(directory.join(name)).unwrap()), begin(&ours));
+    }
+    // Captures and tables are what others make too.
+    for args in [&["craft", "read", "-o", "z.pcap"][..], &["analyze", "--csv", "tables", "x.pcap"]] {
+        assert_eq!(run(&directory, args).0, Some(0));
+        assert_eq!(run(&directory, args).0, Some(2));
+        assert_eq!(run(&directory, &[args, &["--force"]].concat()).0, Some(0));
+    }
+    assert!(listed(&directory).iter().all(|name| !name.starts_with('.')), "a temporary was left");
+}
+
+#[test]
+fn a_run_that_fails_leaves_nothing() {
+    let directory = Scratch::new("failed");
+    directory.file("empty.pcap", b"");
+    let page = ["analyze", "--html", "a.html", "--csv", "tables", "--perfetto", "a.trace"];
+    for missing in ["missing.pcap", "empty.pcap"] {
+        assert_eq!(run(&directory, &[&page[..], &[missing]].concat()).0, Some(2));
+        assert_eq!(run(&directory, &["plot", "psn", missing, "-o", "a.svg"]).0, Some(2));
+        assert_eq!(run(&directory, &["packets", missing, "-o", "a.csv"]).0, Some(2));
+        assert_eq!(run(&directory, &["rewrite", missing, "a.pcap"]).0, Some(2));
+    }
+    assert_eq!(listed(&directory), ["empty.pcap"]);
+}
+
+/// Begins a command that reads a pipe which does not end, and waits until it has written `begun`.
+fn begin(directory: &Path, args: &[&str], begun: impl Fn() -> bool) -> (Child, std::process::ChildStdin) {
+    let mut command = cli();
+    command.current_dir(directory).env("TMPDIR", directory).args(args);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut pipe = child.stdin.take().unwrap();
+    pipe.write_all(&fs::read(LOSSY).unwrap()).unwrap();
+    pipe.flush().unwrap();
+    let from = Instant::now();
+    while !begun() && from.elapsed() < Duration::from_secs(20) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    std::thread::sleep(Duration::from_millis(600));
+    (child, pipe)
+}
+
+fn end(child: Child, signal: &str) -> (Option<i32>, String, String) {
+    assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
+    let out = child.wait_with_output().unwrap();
+    (out.status.code(), String::from_utf8(out.stdout).unwrap(), String::from_utf8(out.stderr).unwrap())
+}
+
+#[test]
+fn a_run_that_the_user_ended_says_so() {
+    let directory = Scratch::new("ended");
+    for signal in ["-INT", "-TERM", "-HUP"] {
+        let (child, pipe) = begin(&directory, &["analyze", "--json", "-"], || true);
+        let (code, out, error) = end(child, signal);
+        drop(pipe);
+        assert_eq!(code, Some(2), "{error}");
+        assert_eq!(error, "rdmawire: -: ended by the user after frame 300\n");
+        let report: Value = serde_json::from_str(&out).unwrap();
+        assert_eq!(report["capture"]["packets"], 300);
+        let problems = report["capture"]["problems"].as_array().unwrap();
+        assert_eq!(problems.len(), 1);
+        assert_eq!(problems[0]["what"], "ended by the user after frame 300");
+    }
+    let (child, pipe) = begin(&directory, &["packets", "-", "-o", "p.csv", "--fields", "frame"], || true);
+    let (code, _, error) = end(child, "-INT");
+    drop(pipe);
+    assert_eq!(code, Some(2));
+    assert!(error.contains("-: ended by the user after frame 300"), "{error}");
+    assert_eq!(fs::read_to_string(directory.join("p.csv")).unwrap().lines().count(), 301);
+}
+
+#[test]
+fn a_signal_leaves_no_copy_behind() {
+    let directory = Scratch::new("signals");
+    let copies: [&[&str]; 3] = [
+        &["rewrite", "--zero-payload", "-", "out.pcap"],
+        &["craft", "--from", "-", "-o", "out.pcap"],
+        &["annotate", "-", "out.pcapng"],
+    ];
+    for args in copies {
+        for signal in ["-INT", "-TERM", "-HUP"] {
+            let (child, pipe) = begin(&directory, args, || !listed(&directory).is_empty());
+            let there = listed(&directory);
+            assert_eq!(there.len(), 1, "{args:?}: {there:?}");
+            let mode = fs::metadata(directory.join(&there[0])).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600, "{args:?}: others can read the unfinished copy");
+            let (code, _, error) = end(child, signal);
+            drop(pipe);
+            assert_eq!(code, Some(2), "{args:?}: {error}");
+            assert!(error.contains("ended by the user"), "{args:?}: {error}");
+            assert_eq!(listed(&directory), [""; 0], "{args:?} {signal}");
+        }
+    }
+}
+
+#[test]
+fn names_print_no_lines_of_their_own() {
+    let directory = Scratch::new("names");
+    let name = "x\nrdmawire: all is well\u{1b}[2J\u{202e}\u{200b}.pcap";
+    directory.file(name, b"no capture");
+    for args in
+        [&["analyze", name][..], &["dissect", name], &["plot", "psn", name, name], &[name, "--nonsense"]]
+    {
+        let (code, _, error) = run(&directory, args);
+        assert_eq!(code, Some(2), "{args:?}");
+        assert!(!error.contains("\nrdmawire: all"), "{args:?}: {error}");
+        assert!(!error.contains(['\u{1b}', '\u{202e}', '\u{200b}']), "{args:?}: {error}");
+    }
+    let hidden = "a\u{200b}b\u{200e}c\u{200f}d\u{61c}e\u{2066}f\u{feff}";
+    assert_eq!(clean(hidden), "a?b?c?d?e?f?");
+    assert_eq!(clean("Zürich 東京"), "Zürich 東京");
+    // A file of megabytes where a word is expected.
+    directory.file("long.toml", &[b'x'; 5 << 20]);
+    let (_, _, error) = run(&directory, &["check", "--rules", "long.toml", LOSSY]);
+    assert!(error.len() < 10_000, "{} bytes", error.len());
+}
+
+#[test]
+fn a_capture_alone_is_analyzed_and_so_is_a_directory() {
+    let directory = Scratch::new("bare");
+    directory.file("x.pcap", &fs::read(LOSSY).unwrap());
+    directory.file("notes.txt", b"no capture");
+    let (whole, bare) = (run(&directory, &["analyze", "x.pcap"]), run(&directory, &["x.pcap"]));
+    assert_eq!(whole, bare);
+    assert_eq!(whole.0, Some(0));
+    let all = run(&directory, &["analyze", "--json", "."]);
+    assert_eq!(serde_json::from_str::<Value>(&all.1).unwrap()["capture"]["packets"], 300);
+    assert_eq!(run(&directory, &["nonsense"]).0, Some(2));
+}
+
+/// Writes the frames of a capture into files that are cut at these frames.
+fn cut(from: &str, cuts: &[usize], name: impl Fn(usize) -> PathBuf, format: Format) -> Vec<PathBuf> {
+    let mut reader = capture::open(from.as_ref()).unwrap();
+    let interface = Interface {
+        name: Some("eth7".to_owned()).filter(|_| format == Format::Pcapng),
+        speed_bps: Some(100_000_000_000).filter(|_| format == Format::Pcapng),
+        ..reader.info().interfaces[0].clone()
+    };
+    let mut files: Vec<PathBuf> = Vec::new();
+    let mut writer: Option<capture::Writer> = None;
+    let mut number = 0;
+    while let Some(record) = reader.next().unwrap() {
+        if number == 0 || cuts.contains(&number) {
+            writer.iter_mut().for_each(|writer| writer.finish().unwrap());
+            let path = name(files.len());
+            let interfaces = std::slice::from_ref(&interface);
+            let mut next = capture::create(&path, format, interfaces, Default::default()).unwrap();
+            // As dumpcap counts: from the start of the capture.
+            let drops = if cuts.is_empty() { 3 } else { (files.len() as u64 + 1).min(3) };
+            next.set_drops(0, drops);
+            writer = Some(next);
+            files.push(path);
+        }
+        number += 1;
+        writer.as_mut().unwrap().put(&record).unwrap();
+    }
+    writer.unwrap().finish().unwrap();
+    files
+}
+
+fn frames(path: &str) -> usize {
+    let mut reader = capture::open(path.as_ref()).unwrap();
+    let mut n = 0;
+    while reader.next().unwrap().is_some() {
+        n += 1;
+    }
+    n
+}
+
+fn json_of(args: &[&str], files: &[String]) -> Value {
+    let out = done(cli().args(args).args(files));
+    serde_json::from_slice(&out.stdout).unwrap()
+}
+
+fn strings(paths: &[PathBuf]) -> Vec<String> {
+    paths.iter().map(|path| path.display().to_string()).collect()
+}
+
+/// A report but for the names of its files.
+fn but_names(mut report: Value) -> Value {
+    report["capture"]["files"] = Value::Null;
+    report
+}
+
+#[test]
+fn parts_of_a_capture_are_the_whole_in_every_command() {
+    let mut seed = 7u64;
+    let mut random = |below: usize| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (seed >> 33) as usize % below
+    };
+    for (source, format, ending) in [
+        (LOSSY, Format::Pcap, "pcap"),
+        (READS, Format::Pcapng, "pcapng"),
+        (NEAR, Format::Pcapng, "pcapng.gz"),
+    ] {
+        let directory = Scratch::new("parts");
+        let n = frames(source);
+        let cuts: Vec<usize> = (0..3).map(|_| 1 + random(n - 1)).collect();
+        let whole = strings(&cut(source, &[], |_| directory.join(format!("whole.{ending}")), format));
+        let mut parts = strings(&cut(source, &cuts, |at| directory.join(format!("x-{at}.{ending}")), format));
+        // The order of the arguments is not that of time.
+        parts.rotate_left(1);
+        let case = format!("{source} cut at {cuts:?}");
+        for args in [
+            &["analyze", "--json"][..],
+            &["analyze", "--json", "--merge"],
+            &["analyze", "--json", "--threads", "4"],
+        ] {
+            let (one, all) = (json_of(args, &whole), json_of(args, &parts));
+            assert_eq!(all["capture"]["files"].as_array().unwrap().len(), parts.len());
+            if format == Format::Pcapng {
+                assert_eq!(one["capture"]["capture_drops"], 3, "{case}");
+            }
+            assert!(but_names(one) == but_names(all), "{case}: {args:?}");
+        }
+        let same: [&[&str]; 6] = [
+            &["dissect"],
+            &["dissect", "--fields", "frame.number,src,dst,psn"],
+            &["dissect", "--around", "40"],
+            &["packets", "--fields", "frame,time_ns,src,dst,class"],
+            &["counters"],
+            &["plot", "rate"],
+        ];
+        for args in same {
+            let (one, all) = (printed(cli().args(args).args(&whole)), printed(cli().args(args).args(&parts)));
+            assert!(one == all, "{case}: {args:?}\n{one}\n---\n{all}");
+        }
+        let checked = |files: &[String]| {
+            let (code, out, _) = ended(cli().args(["check", "--json", "retransmits < 3"]).args(files));
+            let out: Value = serde_json::from_str(&out).unwrap();
+            (code, out["files"].as_array().map(Vec::len), out["files"][0]["outcomes"].clone())
+        };
+        assert_eq!(checked(&whole), checked(&parts), "{case}");
+        let annotated = |files: &[String], to: &str| {
+            let to = directory.join(to);
+            done(cli().arg("annotate").args(files).arg(&to));
+            printed(cli().arg("dissect").arg(&to))
+        };
+        assert!(annotated(&whole, "a.pcapng") == annotated(&parts, "b.pcapng"), "{case}");
+        let compared = |files: &[String]| {
+            let (code, out, error) = ended(cli().args(["diff", "--json", LOSSY]).args(files));
+            let mut out: Value = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{error}"));
+            out["taps"][1]["name"] = Value::Null;
+            (code, out)
+        };
+        assert_eq!(compared(&whole), compared(&parts), "{case}");
+        // Unless they are to be separate.
+        let apart = json_of(&["analyze", "--json", "--separate"], &parts);
+        assert_eq!(apart["reports"].as_array().map(Vec::len), Some(parts.len()), "{case}");
+    }
+}
+
+/// A capture of one flow with these times and PSNs.
+fn sends(path: &Path, from_ns: i64, step_ns: i64, psns: std::ops::Range<u32>) {
+    use crate::support::frames::Roce;
+    let interfaces = [Interface::new(rdmawire::dissect::Link::ETHERNET)];
+    let mut writer = capture::create(path, Format::Pcap, &interfaces, Default::default()).unwrap();
+    for (at, psn) in psns.enumerate() {
+        let frame =
+            Roce { opcode: rdmawire::opcode::Opcode::RC_SEND_ONLY, payload: 64, psn, ..Roce::default() }
+                .frame();
+        let time = Time(1_000_000_000_000 + from_ns + at as i64 * step_ns);
+        let wire_len = frame.len() as u32;
+        writer
+            .put(&Record { time, link: interfaces[0].link, interface: 0, wire_len, frame: &frame })
+            .unwrap();
+    }
+    writer.finish().unwrap();
+}
+
+#[test]
+fn only_parts_of_one_capture_are_joined() {
+    const SECOND: i64 = 1_000_000_000;
+    let directory = Scratch::new("joined");
+    let groups = |files: &[(&str, i64, std::ops::Range<u32>)]| {
+        let paths: Vec<PathBuf> = files.iter().map(|(name, ..)| directory.join(name)).collect();
+        for ((_, from, psns), path) in files.iter().zip(&paths) {
+            let _ = fs::remove_file(path);
+            sends(path, *from, 1_000_000, psns.clone());
+        }
+        let name = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().to_owned();
+        let named = |group: Vec<PathBuf>| group.iter().map(name).collect::<Vec<_>>();
+        capture::parts_of_one(&paths).into_iter().map(named).collect::<Vec<_>>()
+    };
+    // tcpdump -C and -G, dumpcap, editcap.
+    let one = [
+        ["x.pcap", "x.pcap1"],
+        ["x-2.pcap", "x-10.pcap"],
+        ["x_00001_20261126185100.pcap", "x_00002_20261126185900.pcap"],
+    ];
+    for [first, second] in one {
+        assert_eq!(groups(&[(second, SECOND, 100..200), (first, 0, 0..100)]), [[first, second]]);
+    }
+    // Two hosts at the same time; two runs, long after each other, of which the second begins anew.
+    assert_eq!(
+        groups(&[("leaf1.pcap", 0, 0..100), ("leaf2.pcap", 1000, 0..100)]),
+        [["leaf1.pcap"], ["leaf2.pcap"]]
+    );
+    assert_eq!(
+        groups(&[("run1.pcap", 0, 0..100), ("run2.pcap", 60 * SECOND, 900_000..900_100)]),
+        [["run1.pcap"], ["run2.pcap"]]
+    );
+    // An idle minute: the flow goes on.
+    assert_eq!(
+        groups(&[("run1.pcap", 0, 0..100), ("run2.pcap", 60 * SECOND, 98..100)]),
+        [["run1.pcap", "run2.pcap"]]
+    );
+    // Other names; rotated captures of two hosts.
+    assert_eq!(groups(&[("a.pcap", 0, 0..100), ("b.pcap", SECOND, 100..200)]), [["a.pcap"], ["b.pcap"]]);
+    let two = [
+        ("h1-0.pcap", 0, 0..100),
+        ("h2-0.pcap", 5, 0..100),
+        ("h1-1.pcap", SECOND, 100..200),
+        ("h2-1.pcap", SECOND + 5, 100..200),
+    ];
+    assert_eq!(groups(&two), [["h1-0.pcap", "h1-1.pcap"], ["h2-0.pcap", "h2-1.pcap"]]);
+}
+
+#[test]
+fn captures_without_a_packet_in_common_are_not_compared() {
+    let directory = Scratch::new("apart");
+    let (a, b) = (directory.join("a.pcap"), directory.join("b.pcap"));
+    sends(&a, 0, 1000, 0..50);
+    sends(&b, 90_000_000_000, 1000, 5000..5050);
+    let (code, out, _) = ended(cli().arg("diff").args([&a, &b]));
+    assert_eq!(code, Some(2));
+    assert!(out.contains("No packet is in both captures") && !out.contains("Losses"), "{out}");
+}
+
+#[test]
+fn equal_packets_are_told_apart_by_their_order() {
+    use rdmawire::{
+        craft,
+        opcode::Opcode,
+        wire::{Psn, Qpn},
+    };
+    let directory = Scratch::new("equal");
+    let write = |path: &Path, times: &[i64]| {
+        let interfaces = [Interface::new(rdmawire::dissect::Link::ETHERNET)];
+        let mut writer = capture::create(path, Format::Pcap, &interfaces, Default::default()).unwrap();
+        let path_of =
+            craft::Path::rocev2(std::net::Ipv4Addr::new(10, 0, 0, 1), std::net::Ipv4Addr::new(10, 0, 0, 2));
+        let channel = craft::Channel::rc(path_of, Qpn(0x20), Qpn(0x11));
+        let frame = channel.headers(Opcode::RC_SEND_ONLY, Psn(5)).payload(vec![0; 64]).build();
+        for time in times {
+            let (time, wire_len) = (Time(1_000_000_000_000 + time), frame.len() as u32);
+            writer
+                .put(&Record { time, link: interfaces[0].link, interface: 0, wire_len, frame: &frame })
+                .unwrap();
+        }
+        writer.finish().unwrap();
+    };
+    // A requester that goes on for ever behind RNR NAKs, with one identification.
+    let path = directory.join("rnr.pcap");
+    write(&path, &(0..300).map(|n| n * 3_000_000).collect::<Vec<i64>>());
+    let (code, out, error) = ended(cli().args(["diff", "--json"]).args([&path, &path]));
+    let report: Value = serde_json::from_str(&out).unwrap();
+    let counts = &report["segments"][0]["directions"][0]["counts"];
+    assert_eq!((code, &counts["delivered"], &counts["lost"]), (Some(0), &300.into(), &0.into()), "{error}");
+    // The second frame of the file is the earlier one.
+    let (path, to) = (directory.join("order.pcap"), directory.join("order.pcapng"));
+    write(&path, &[1000, 0]);
+    done(cli().args(["annotate"]).args([&path, &to]));
+    let mut reader = capture::open(&to).unwrap();
+    reader.next().unwrap();
+    let comments: Vec<String> = reader.comments().map(Into::into).collect();
+    assert!(comments.iter().any(|comment| comment.contains("frame 2")), "{comments:?}");
+}
