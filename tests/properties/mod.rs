@@ -15,6 +15,11 @@ pub mod rebuild;
 pub mod recipe;
 #[cfg(feature = "sim")]
 pub mod scenario;
+#[cfg(feature = "state")]
+pub mod state;
+pub mod taps;
+#[cfg(feature = "toml")]
+pub mod texts;
 pub mod tunnel;
 
 /// Panics where it does not hold.
@@ -35,6 +40,11 @@ pub const ALL: &[(&str, Property)] = &[
     ("recipe", recipe::recipe),
     #[cfg(feature = "sim")]
     ("scenario", scenario::scenario),
+    #[cfg(feature = "state")]
+    ("state", state::damaged),
+    ("taps", taps::compared),
+    #[cfg(feature = "toml")]
+    ("texts", texts::texts),
 ];
 
 /// Do something with a value for each header type, in wire order.
