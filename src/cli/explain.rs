@@ -78,7 +78,14 @@ impl Explain {
             ["qos"] => to.push_str(QOS),
             ["links"] => to.push_str(LINKS),
             ["scenario" | "scenarios"] => to.push_str(rdmawire::sim::SCHEMA),
-            names => named(&names.join(" "), &mut to)?,
+            names => {
+                let name = names.join(" ");
+                let is_old = formerly(&name, &mut to)?;
+                match named(&name, &mut to) {
+                    Err(_) if is_old => {}
+                    found => found?,
+                }
+            }
         }
         Ok(to)
     }
@@ -177,6 +184,22 @@ fn renamed(to: &mut String) -> Written {
     Renamed::ALL.iter().try_for_each(|one| of_renamed(one, to))
 }
 
+/// What became of a name of the schema before. Returns whether it was one.
+fn formerly(name: &str, to: &mut String) -> Result<bool, std::fmt::Error> {
+    let last = |path: &'static str| path.rsplit('.').next().unwrap_or(path);
+    let is_old = |one: &&Renamed| {
+        one.before == name || one.before.split(", ").any(|before| before == name || last(before) == name)
+    };
+    let mut is_known = false;
+    for one in Renamed::ALL.iter().filter(is_old) {
+        if !std::mem::replace(&mut is_known, true) {
+            writeln!(to, "{name}: a name of the schema before {SCHEMA}")?;
+        }
+        of_renamed(one, to)?;
+    }
+    Ok(is_known)
+}
+
 fn of_renamed(&Renamed { before, now, about }: &Renamed, to: &mut String) -> Written {
     writeln!(to, "  {before} is now {now}\n      {about}")
 }
@@ -240,16 +263,6 @@ fn named(name: &str, to: &mut String) -> anyhow::Result<()> {
         return Ok(());
     }
     if words::of_other_tables(name, to)? {
-        return Ok(());
-    }
-    let is_old = |one: &&Renamed| {
-        let old = one.before.split(", ").map(|before| before.rsplit('.').next().unwrap_or(before));
-        one.before == name || old.into_iter().any(|old| old == name)
-    };
-    let old: Vec<_> = Renamed::ALL.iter().filter(is_old).collect();
-    if !old.is_empty() {
-        writeln!(to, "{name}: a name of the schema before {SCHEMA}")?;
-        old.into_iter().try_for_each(|one| of_renamed(one, to))?;
         return Ok(());
     }
     let topics = [

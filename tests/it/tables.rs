@@ -79,7 +79,7 @@ fn rows_have_the_figures_of_the_report() {
             .unwrap();
         let text = |key: &str| row[key].as_str().unwrap();
         for end in ["least", "most"] {
-            assert_eq!(row[end], whole[format!("{}_losses_{}_{end}", text("space"), text("place"))]);
+            assert_eq!(row[end], whole[format!("{}s_losses_{}_{end}", text("space"), text("place"))]);
         }
     }
 }

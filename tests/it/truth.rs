@@ -176,7 +176,12 @@ fn late_duplicate_and_corrupt_packets() {
         let both = |pick: fn(&Stream) -> u64| pick(&flow.requests) + pick(&flow.responses);
         let at_the_end = |key| if case.is_received { case.number(key) } else { 0 };
         if !case.is_datagram() {
-            assert_eq!(both(|s| s.out_of_order), at_the_end("delivered_late"), "{}", case.name);
+            assert_eq!(
+                both(|s| s.out_of_order + s.retransmits_out_of_order),
+                at_the_end("delivered_late"),
+                "{}",
+                case.name
+            );
             assert_eq!(both(|s| s.capture_duplicates), at_the_end("duplicated_by_network"), "{}", case.name);
         }
         assert_eq!(both(|s| s.ambiguous), 0, "{}", case.name);
@@ -254,7 +259,11 @@ fn as_hardware_sends() {
                     + case.retransmissions("retransmitted_read_response_packets");
                 for (what, truth, found) in [
                     ("retransmitted", truth, both(|s| s.retransmits)),
-                    ("late", at_the_end("delivered_late"), both(|s| s.out_of_order)),
+                    (
+                        "late",
+                        at_the_end("delivered_late"),
+                        both(|s| s.out_of_order + s.retransmits_out_of_order),
+                    ),
                     ("copies", at_the_end("duplicated_by_network"), both(|s| s.capture_duplicates)),
                 ] {
                     if found.abs_diff(truth) > truth / 100 + 1 {

@@ -1,14 +1,24 @@
 //! Samples as they are: most fit into 32 bits.
 
-use crate::{heap::Heap, prefetch, stored::roomy};
+use crate::{
+    heap::{Heap, heap},
+    prefetch,
+    stored::roomy,
+};
 
 use super::Totals;
 
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) enum Samples {
     Narrow(#[serde(with = "roomy")] Vec<u32>),
-    Wide(#[serde(with = "roomy")] Vec<u64>),
+    /// Boxed, so that flows are smaller.
+    Wide(Box<Wide>),
 }
+
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub(super) struct Wide(#[serde(with = "roomy")] Vec<u64>);
+
+heap! { Wide { 0 } }
 
 impl Default for Samples {
     fn default() -> Samples {
@@ -21,7 +31,7 @@ impl Samples {
     pub(super) fn of(value: u64, count: u64) -> Samples {
         match u32::try_from(value) {
             Ok(value) => Samples::Narrow(vec![value; count as usize]),
-            Err(_) => Samples::Wide(vec![value; count as usize]),
+            Err(_) => Samples::Wide(Box::new(Wide(vec![value; count as usize]))),
         }
     }
 
@@ -29,7 +39,7 @@ impl Samples {
     pub(super) fn push(&mut self, value: u64) {
         match (&mut *self, u32::try_from(value)) {
             (Samples::Narrow(list), Ok(value)) => list.push(value),
-            (Samples::Wide(list), _) => list.push(value),
+            (Samples::Wide(list), _) => list.0.push(value),
             (Samples::Narrow(_), Err(_)) => self.widen(value),
         }
     }
@@ -38,14 +48,14 @@ impl Samples {
     fn widen(&mut self, value: u64) {
         let mut list = self.all();
         list.push(value);
-        *self = Samples::Wide(list);
+        *self = Samples::Wide(Box::new(Wide(list)));
     }
 
     #[inline]
     pub(super) fn len(&self) -> usize {
         match self {
             Samples::Narrow(list) => list.len(),
-            Samples::Wide(list) => list.len(),
+            Samples::Wide(list) => list.0.len(),
         }
     }
 
@@ -54,7 +64,7 @@ impl Samples {
     pub(super) fn fetch(&self) {
         match self {
             Samples::Narrow(list) => list.last().into_iter().for_each(prefetch::line),
-            Samples::Wide(list) => list.last().into_iter().for_each(prefetch::line),
+            Samples::Wide(list) => list.0.last().into_iter().for_each(prefetch::line),
         }
     }
 
@@ -62,7 +72,7 @@ impl Samples {
     pub(super) fn each(&self, show: impl FnMut(u64)) {
         match self {
             Samples::Narrow(list) => list.iter().map(|&value| value.into()).for_each(show),
-            Samples::Wide(list) => list.iter().copied().for_each(show),
+            Samples::Wide(list) => list.0.iter().copied().for_each(show),
         }
     }
 
