@@ -11,7 +11,7 @@ use serde_json::Value;
 
 /// Who and where: each value may be another, as long as it is always the same one.
 const NAMES: &[&str] =
-    &["src", "dst", "addr", "ip", "receiver", "dest_qp", "src_qp", "peer_qp", "qp", "udp_src_ports"];
+    &["src", "dst", "addr", "ip", "receiver", "dest_qp", "src_qp", "peer_qp", "qp", "udp_src_ports", "uid"];
 
 #[derive(Default)]
 struct Compare {
