@@ -222,11 +222,15 @@ fn matrix(seeds: Range<u64>, names: &[String], verbose: bool, save: Option<&Path
 type TapKind = (&'static str, fn(&mut Tap));
 
 /// Taps of every kind.
-const TAPS: [TapKind; 13] = [
+const TAPS: [TapKind; 17] = [
     ("two-way", |_| ()),
     ("requests", |tap| tap.only = Some(Side::Right)),
     ("responses", |tap| tap.only = Some(Side::Left)),
     ("unsorted", |tap| tap.unsorted = Ns(5_000)),
+    ("queues", |tap| (tap.queues, tap.flush) = (4, Ns(100_000))),
+    ("jitter", |tap| tap.stamp_jitter = Ns(1_000)),
+    ("clocks", |tap| tap.left_ahead = Ns(12_000)),
+    ("bond", |tap| tap.bond_ahead = Ns(1_500)),
     ("erspan", |tap| (tap.wrap, tap.mirror_jitter) = (Wrap::Erspan2, Ns(3_000))),
     ("sampled", |tap| tap.sample = 16),
     ("bursts", |tap| (tap.loss, tap.loss_frames) = (0.0005, 30)),

@@ -191,6 +191,8 @@ pub struct Sighting {
     pub(super) journey: u32,
     pub(super) control: u32,
     pub(super) sequence: u32,
+    /// To which side it goes.
+    pub(super) way: Side,
     pub(super) ecn: u8,
     pub(super) ttl: u8,
     /// Whether the capture has it.
@@ -202,7 +204,8 @@ pub struct Sighting {
 impl Sighting {
     /// A packet or a control frame that passes at this time.
     pub(super) fn new(time: u64, journey: u32, control: u32) -> Sighting {
-        Sighting { time, journey, control, sequence: 0, ecn: 0, ttl: 0, recorded: true, again: false }
+        let way = Side::Right;
+        Sighting { time, journey, control, sequence: 0, way, ecn: 0, ttl: 0, recorded: true, again: false }
     }
 }
 

@@ -508,6 +508,17 @@ tables! {
         pub unsorted: Ns = Ns(0),
         /// The mirror delays each frame by up to this much. Its own sequence numbers tell the order.
         pub mirror_jitter: Ns = Ns(0),
+        /// Frames go to so many queues in turn, each of which is written to the file after every `flush`.
+        pub queues: u32 = 1 => SOME,
+        /// See `queues`.
+        pub flush: Ns = Ns(0),
+        /// Each time stamp is wrong by up to this much, earlier or later. The order in the file is right.
+        pub stamp_jitter: Ns = Ns(0),
+        /// Frames that go left are stamped by another clock, which is ahead by this much. The file has the order of the stamps.
+        pub left_ahead: Ns = Ns(0),
+        /// The link is two bonded ones, which share the packets at random. The clock of the second one is ahead by this much, and the
+        /// file has the order of the stamps.
+        pub bond_ahead: Ns = Ns(0),
         /// Share of frames that are recorded twice.
         pub duplicate: f64 = 0.0 => SHARE,
         /// Delay of the second recording.

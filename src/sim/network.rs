@@ -358,7 +358,7 @@ impl Sim {
             return;
         }
         capture.passed += 1;
-        sighting.sequence = capture.sequence;
+        (sighting.sequence, sighting.way) = (capture.sequence, way);
         capture.sequence = capture.sequence.wrapping_add(1);
         if let Some(burst) = capture.tap.burst.iter().find(|burst| burst.at == capture.passed) {
             capture.burst_left = burst.frames;

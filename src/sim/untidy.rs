@@ -1,25 +1,46 @@
-//! What a tap does to the order of its record: queues that are written out of order, mirrors that are late.
+//! What a tap does to the order and the times of its record: queues that are written out of order, mirrors that are late, clocks that
+//! jitter or are apart.
 
 use super::{
+    Side, Tap,
     engine::{Capture, Sighting},
     label::Label,
 };
 
 impl Capture {
-    /// At the end: sorts the record into the order of the file.
+    /// At the end: sorts the record into the order of the file, and stamps it.
     pub(super) fn untidy(&mut self) {
-        let (unsorted, jitter) = (self.tap.unsorted.0, self.tap.mirror_jitter.0);
-        if unsorted == 0 && jitter == 0 {
+        let Tap { unsorted, mirror_jitter, stamp_jitter, left_ahead, bond_ahead, flush, queues, .. } =
+            self.tap;
+        let faults = [unsorted, mirror_jitter, stamp_jitter, left_ahead, bond_ahead, flush];
+        if faults.iter().all(|fault| fault.0 == 0) {
             return;
         }
         for sighting in &mut self.sightings {
             // The recorder stamps a frame when the mirror brings it.
-            sighting.time += self.rng.below(jitter + 1);
+            sighting.time += self.rng.below(mirror_jitter.0 + 1);
+            if sighting.way == Side::Left {
+                sighting.time += left_ahead.0;
+            }
+            if bond_ahead.0 > 0 && self.rng.chance(0.5) {
+                sighting.time += bond_ahead.0;
+            }
         }
-        let mut order: Vec<(u64, u32)> =
-            (0..).zip(&self.sightings).map(|(i, s)| (s.time + self.rng.below(unsorted + 1), i)).collect();
+        let mut order: Vec<_> = (0..)
+            .zip(&self.sightings)
+            .map(|(i, s)| match s.time.checked_div(flush.0) {
+                Some(round) => ((round, i % queues, s.time), i),
+                None => ((s.time + self.rng.below(unsorted.0 + 1), 0, 0), i),
+            })
+            .collect();
         order.sort_unstable();
         self.order = order.into_iter().map(|(_, i)| i).collect();
+        if stamp_jitter.0 > 0 {
+            for sighting in &mut self.sightings {
+                let stamp = sighting.time + self.rng.below(2 * stamp_jitter.0 + 1);
+                sighting.time = stamp.saturating_sub(stamp_jitter.0);
+            }
+        }
     }
 
     /// The sighting at this place of the file, counted with those that are not recorded.
