@@ -11,7 +11,7 @@ use crate::{
     grammar::units,
     logs::{self, Log},
     opcode::Direction,
-    report::CaptureProblem,
+    report::{CaptureProblem, FrameOrder},
 };
 
 pub use crate::{
@@ -89,6 +89,9 @@ pub struct Options {
     pub interval_ns: Option<u64>,
     /// Connections that the user knows of.
     pub connections: Vec<KnownConnection>,
+    /// The order in which frames are analyzed. By default, where the two differ, the one in which more packets have the PSN that their
+    /// flow expects.
+    pub order: Option<FrameOrder>,
     /// Analyze in the slow reference mode: dissect every frame, and let each packet change its flow by itself. The report is
     /// the same; tests and fuzzing compare the two.
     pub reference: bool,
@@ -201,6 +204,7 @@ impl Default for Options {
             links: None,
             interval_ns: None,
             connections: Vec::new(),
+            order: None,
             reference: false,
         }
     }

@@ -16,6 +16,7 @@ use rdmawire::{
     filter::{Filter, FrameMeta},
     grammar::units,
     icrc,
+    report::FrameOrder,
 };
 
 /// Which frames are analyzed, and how.
@@ -60,6 +61,10 @@ pub(super) struct Tracking {
     /// not as retransmitted, unless there is better evidence.
     #[arg(long, value_name = "TIME", value_parser = units::duration, default_value = "50us")]
     reorder_window: u64,
+    /// The order in which frames are analyzed: time, or file. By default, where times step back, the one in which more packets have
+    /// the PSN that their flow expects.
+    #[arg(long, value_name = "ORDER", value_parser = frame_order)]
+    order: Option<FrameOrder>,
     /// The acknowledgement timeout of all queue pairs: IBTA's exponent (14), or a time (67ms). By default, the connection
     /// manager's messages state it; without them, it is estimated from round trips.
     #[arg(long, value_name = "TIMEOUT", value_parser = Options::parse_ack_timeout)]
@@ -76,6 +81,7 @@ impl Tracking {
             max_memory: super::memory::for_each(self.max_memory, analyses),
             reorder_window_ns: i64::try_from(self.reorder_window).unwrap_or(i64::MAX),
             ack_timeout_ns: self.ack_timeout,
+            order: self.order,
             speed_bps: self.speed,
             storm: self.storm,
             qos: self.qos.clone(),
@@ -113,6 +119,11 @@ impl Tracking {
 
 fn qos_map(path: &str) -> Result<QosMap, String> {
     QosMap::parse(&input::text(path.as_ref()).map_err(|error| error.to_string())?)
+}
+
+fn frame_order(text: &str) -> Result<FrameOrder, String> {
+    let orders = [FrameOrder::Time, FrameOrder::File];
+    orders.into_iter().find(|order| order.name() == text).ok_or_else(|| "expected time or file".into())
 }
 
 fn links(path: &str) -> Result<Links, String> {

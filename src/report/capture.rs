@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Bounds, IpId, units};
+use super::{Bounds, FrameOrder, IpId, units};
 use crate::dissect::Numbers;
 
 records! {
@@ -50,6 +50,11 @@ records! {
         pub capture_drops: Option<u64>,
         /// How often time stepped back by more than 50 ns from one frame to the next.
         pub time_steps_back: u64,
+        /// The order in which frames are analyzed, where the order of their times is not that of the file: the one in which more
+        /// packets have the PSN that their flow expects, or the one asked for. `None` where the two are the same.
+        pub order: Option<FrameOrder>,
+        /// How far the two orders are apart: the most nanoseconds by which a frame is behind a later one.
+        pub order_apart_ns: Option<u64>,
         /// Flows that left the table because there were too many.
         pub evicted_flows: u64,
         /// Flows that gave up detail because all held more memory than they may.
@@ -64,8 +69,8 @@ records! {
     pub struct Learned {
         /// Flows by how their senders number IPv4 packets.
         pub ip_id: BTreeMap<IpId, u64>,
-        /// Nanoseconds from a packet to its copy, shortest and longest; `None` where this capture does not record packets twice at
-        /// one place.
+        /// Nanoseconds from a packet to its copy, shortest and longest; `None` where no flow has most of its packets recorded twice
+        /// at one place.
         pub copy_lag_ns: Option<Bounds>,
         /// The most packets that overtook a single one, over all flows.
         pub reordering_packets: u64,

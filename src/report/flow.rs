@@ -47,9 +47,9 @@ records! {
         pub last_ns: i64,
         /// Packets recorded, of whatever class: corrupt, trimmed and capture duplicates too.
         pub packets: u64,
-        /// Bytes of these on the wire, with preamble, frame check sequence and inter-frame gap.
+        /// Bytes on the wire, with preamble, frame check sequence and inter-frame gap. What was recorded twice counts once.
         pub wire_bytes: u64,
-        /// Bytes of RDMA payload in these, without corrupt and trimmed ones.
+        /// Bytes of RDMA payload, without corrupt and trimmed packets. What was recorded twice counts once.
         pub payload_bytes: u64,
         /// Bytes of RDMA payload sent for the first time.
         pub goodput_bytes: u64,

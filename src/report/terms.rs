@@ -151,6 +151,12 @@ terms! {
         Msn = "msn": "The message number of an acknowledgement, which only counts up.",
     }
 
+    /// The order in which frames are analyzed.
+    FrameOrder {
+        Time = "time" "order of time": "That of their times: those that step back are put into their place.",
+        File = "file" "order of the file": "That in which the file has them, whatever their times are.",
+    }
+
     /// How a sender numbers its IPv4 packets (the identification field).
     IpId {
         CountsUp = "counts_up" "counts up": "It counts up, for the flow or over all packets of the sender.",

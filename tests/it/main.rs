@@ -54,6 +54,8 @@ mod filter;
 #[cfg(feature = "sim")]
 mod findings;
 mod frame;
+#[cfg(feature = "sim")]
+mod frame_order;
 mod gate;
 #[cfg(all(unix, feature = "cli"))]
 mod gate_cli;

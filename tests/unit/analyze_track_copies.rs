@@ -5,7 +5,7 @@ use super::*;
 fn judge(packets: &[Behind]) -> Vec<Verdict> {
     let mut waiting = Repetitions::default();
     waiting.push(10, 11, 5_000, ());
-    packets.iter().map(|&next| waiting.judge(next, 50)).collect()
+    packets.iter().map(|&next| waiting.judge(next, 50, ENOUGH)).collect()
 }
 
 #[test]
@@ -14,21 +14,59 @@ fn a_sender_goes_back_and_a_mirror_copies() {
     let mut waiting = Repetitions::default();
     for x in 10..12 {
         waiting.push(x, x + 1, 5_000, ());
-        assert_eq!(waiting.judge(Behind::New, 50), Verdict::Wait);
+        assert_eq!(waiting.judge(Behind::New, 50, ENOUGH), Verdict::Wait);
     }
-    assert_eq!(waiting.judge(Behind::Again(12, 13, 5_020), 50), Verdict::Copies);
+    assert_eq!(waiting.judge(Behind::Again(12, 13, 5_020), 50, ENOUGH), Verdict::Copies);
     // Far apart, or not as late, they are not of one mirror.
-    assert_eq!(waiting.judge(Behind::Again(30, 31, 5_020), 50), Verdict::Resent);
-    assert_eq!(waiting.judge(Behind::Again(12, 13, 9_020), 50), Verdict::Resent);
+    assert_eq!(waiting.judge(Behind::Again(30, 31, 5_020), 50, ENOUGH), Verdict::Resent);
+    assert_eq!(waiting.judge(Behind::Again(12, 13, 9_020), 50, ENOUGH), Verdict::Resent);
     // A READ from before the last one, and longer.
-    assert_eq!(waiting.judge(Behind::Again(9, 40, 5_020), 50), Verdict::Resent);
+    assert_eq!(waiting.judge(Behind::Again(9, 40, 5_020), 50, ENOUGH), Verdict::Resent);
+}
+
+/// PSNs from 100 on are recorded again at the same place, after this lag.
+fn noted(psns: impl IntoIterator<Item = u64>, lag: i64, copying: &Copying) -> Places {
+    let mut places = Places::default();
+    psns.into_iter().for_each(|x| places.note(x..x + 1, [1, 1], Some(lag), copying));
+    places
 }
 
 #[test]
-fn a_capture_is_learned() {
+fn a_mirror_copies_most_packets() {
     let copying = Copying::default();
-    (0..2).for_each(|_| copying.learn(3_000, true));
-    assert!(!copying.has(3_000));
-    copying.learn(3_100, true);
-    assert!(copying.has(3_050) && !copying.has(5_000) && !copying.has(1_000));
+    let places = noted([100, 101], 3_000, &copying);
+    assert!(!places.has_lag(102, 3_000) && copying.lags().is_none());
+    let places = noted(100..103, 3_000, &copying);
+    assert!(places.has_lag(103, 3_050) && !places.has_lag(103, 5_000) && !places.has_lag(103, 1_000));
+    assert_eq!(copying.lags(), Some([3_000; 2]));
+    // It has ended long ago.
+    assert!(!places.has_lag(110, 3_050));
+    // Three of many.
+    let copying = Copying::default();
+    assert!(!noted([100, 150, 200], 3_000, &copying).has_lag(200, 3_000));
+    assert!(!copying.has(3_000) && copying.is_learned());
+}
+
+/// What only a lag admits does not widen it, and one far from it does neither.
+#[test]
+fn lags_are_bounded() {
+    let copying = Copying::default();
+    let mut places = noted(100..110, 3_000, &copying);
+    places.note(110..111, [1, 1], None, &copying);
+    places.note(111..112, [1, 1], Some(300_000), &copying);
+    assert_eq!(copying.lags(), Some([3_000; 2]));
+    places.note(112..113, [1, 1], Some(4_000), &copying);
+    assert_eq!(copying.lags(), Some([3_000, 4_000]));
+}
+
+#[test]
+fn one_place_leads_to_another() {
+    let copying = Copying::default();
+    let mut places = Places::default();
+    for x in 100..103 {
+        assert!(!copying.leads([1, 2]));
+        places.note(x..x + 1, [1, 2], Some(3_000), &copying);
+    }
+    assert!(copying.leads([1, 2]) && !copying.leads([2, 1]) && copying.lags().is_none());
+    assert_eq!(copying.elsewhere(), 3);
 }

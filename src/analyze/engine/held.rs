@@ -80,6 +80,15 @@ impl Held {
         }
     }
 
+    /// Bytes of the frame in the capture: whatever its form is, as many frames wait.
+    pub(super) fn captured(&self) -> usize {
+        match self {
+            Held::Frame(held) => held.frame.len(),
+            Held::Fast(packet) => packet.frame().captured as usize,
+            Held::Encap(packet) => packet.frame().captured as usize,
+        }
+    }
+
     pub(super) fn bytes(&self) -> usize {
         match self {
             Held::Frame(held) => held.frame.len(),

@@ -4,13 +4,13 @@
 use super::{
     Analysis,
     held::{Held, Looked, PacketBatch, Waits},
-    sorting::Sorting,
+    sorting::{Place, Sorting},
 };
 use crate::{
     analyze::{
         metric::Metric,
-        model::FlowId,
-        packet::{EncapPacket, FastForm, FastPacket, MirrorCopy},
+        model::{FlowId, Options},
+        packet::{EncapPacket, Facts, FastForm, FastPacket, MirrorCopy},
     },
     capture::Record,
     dissect::Dissection,
@@ -29,6 +29,10 @@ pub(crate) struct Intake {
 }
 
 impl Intake {
+    pub(super) fn new(options: &Options) -> Intake {
+        Intake { sorting: Sorting::new(options.order), ..Intake::default() }
+    }
+
     /// Whether the next packet may be analyzed at once: no packet waits.
     #[inline(always)]
     pub(super) fn is_empty(&self) -> bool {
@@ -91,8 +95,8 @@ impl Analysis {
     #[inline(never)]
     fn push_to_sort(&mut self, record: &Record<'_>) {
         match self.tracker.options.look(record) {
-            Looked::Fast(packet) => self.sort(record.time.0, packet.held()),
-            Looked::Encap(packet) => self.sort(record.time.0, packet.held()),
+            Looked::Fast(packet) => self.sort(record.time.0, packet.held(), Place::of(&packet)),
+            Looked::Encap(packet) => self.sort(record.time.0, packet.held(), Place::of(&packet)),
             Looked::Other(icrc) => {
                 let d = self.tracker.options.dissection(record);
                 self.sort_frame(record, &d, icrc);
@@ -102,7 +106,8 @@ impl Analysis {
 
     pub(super) fn sort_frame(&mut self, record: &Record<'_>, d: &Dissection<'_>, icrc: State) {
         let copy = if d.tunnel_depth() > 0 { MirrorCopy::of_dissection(d) } else { None };
-        self.sort(record.time.0, Held::frame(record, icrc, copy));
+        let place = Facts::of(record, d, icrc).and_then(|facts| Place::of_facts(&facts));
+        self.sort(record.time.0, Held::frame(record, icrc, copy), place);
     }
 
     /// A frame that continues no run: a candidate for the fast form, and the bytes behind its link header.

@@ -48,8 +48,9 @@ impl Analysis {
     /// An analysis without frames.
     pub fn new(options: Options) -> Analysis {
         let metrics = (built_in(&options), Own::default());
+        let intake = Intake::new(&options);
         let tracker = Tracker::new(options);
-        Analysis { metrics, tracker, intake: Intake::default(), shortened: Shortened::default() }
+        Analysis { metrics, tracker, intake, shortened: Shortened::default() }
     }
 
     /// An analysis with a metric of the user's own.

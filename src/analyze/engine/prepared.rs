@@ -3,6 +3,7 @@
 use super::{
     Analysis,
     held::{Looked, Waits},
+    sorting::Place,
 };
 use crate::{
     analyze::{
@@ -106,7 +107,7 @@ impl Analysis {
             // A copy stays in registers.
             let packet = packet.clone();
             if !self.intake.sorting.passes(packet.fast().time()) {
-                self.sort(packet.fast().time(), packet.held());
+                self.sort(packet.fast().time(), packet.held(), Place::of(&packet));
             } else if self.intake.is_empty()
                 && self.tracker.continues_run::<true>(&packet, 0, || packet.fast().icrc())
             {

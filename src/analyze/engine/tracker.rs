@@ -401,6 +401,10 @@ impl Tracker {
         let Some(read) = flow.responses.get().and_then(|responses| responses.read.get()) else { return };
         let asking = flow.peer.map(|peer| &self.flows.unsettled(peer).requests);
         let (shape, to) = (packet.opcode().shape(), packet.time());
+        // Times that mean nothing, of frames in the file's order, step back.
+        if to <= from {
+            return;
+        }
         let asked = asking.and_then(|requests| requests.asked_for(packet.psn()));
         let is_asked_again = asked.and_then(|asked| asked.again).is_some_and(|at| at > from && at <= to);
         let is_pace = to.saturating_sub(from) <= self.pace_ns;

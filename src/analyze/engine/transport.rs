@@ -264,8 +264,11 @@ impl Tracker {
     /// A CNP. Returns its class.
     fn on_cnp(&mut self, id: FlowId, facts: &Facts) -> Class {
         let flow = self.flows.get_mut(id);
-        let is_recorded = flow.signals_mut().cnp_records.is_recorded(facts.interface(), facts.time());
-        if is_recorded && self.config.copying.is_of_one_path(self.capture.rdma_packets) {
+        let (copying, (vantage, time)) = (&self.config.copying, (facts.vantage(), facts.time()));
+        let is_one_path = copying.is_of_one_path(self.capture.rdma_packets);
+        let records = &mut flow.signals_mut().cnp_records;
+        if records.is_recorded(vantage, time, copying, is_one_path) {
+            flow.responses.counts.copied(facts.l1_bytes(), 0);
             return Class::CaptureDuplicate;
         }
         flow.signals_mut().cnps += 1;

@@ -1,7 +1,7 @@
 //! Counts over all frames.
 
 use super::unread::UnreadFrames;
-use crate::{analyze::packet::Frame, stored::roomy};
+use crate::{analyze::packet::Frame, report::FrameOrder, stored::roomy};
 
 /// Counts over the whole capture.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
@@ -15,6 +15,8 @@ pub(crate) struct CaptureCounts {
     pub(crate) first: Option<i64>,
     pub(crate) last: i64,
     pub(crate) steps_back: u64,
+    /// The order of analysis, where that of times is another than that of the file, and how far the two are apart.
+    pub(crate) order: Option<(FrameOrder, u64)>,
     stamps: Stamps,
     /// The coarsest unit of ten that all timestamps are multiples of.
     pub(crate) resolution: Resolution,
@@ -91,15 +93,11 @@ impl CaptureCounts {
         self.truncated += frame.is_cut as u64;
         self.malformed += frame.is_malformed as u64;
         let time = frame.time;
-        // Captures of several queues step back by some nanoseconds.
-        const JITTER_NS: i64 = 50;
         if time > self.last {
             self.last = time;
             self.stamps.step();
         } else if time == self.last {
             self.stamps.alike += 1;
-        } else if time < self.last - JITTER_NS {
-            self.steps_back += 1;
         }
         if !self.resolution.divides(time) {
             self.resolution = self.resolution.divisor_of(time);

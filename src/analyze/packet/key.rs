@@ -116,6 +116,13 @@ impl Key {
         (self.qp >> 24) as u8
     }
 
+    /// A few bits that differ between most flows.
+    pub(crate) fn digest(&self) -> u32 {
+        const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+        let ends = mixed(self.src, self.dst) ^ ((self.vni as u64) << 32 | self.qp as u64).wrapping_mul(ODD);
+        (ends.wrapping_mul(ODD) >> 32) as u32
+    }
+
     pub(crate) fn source(&self) -> Address {
         address(self.family(), self.src)
     }

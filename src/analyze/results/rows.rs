@@ -82,6 +82,8 @@ impl Tracker {
             fragmented_packets: counts.fragmented,
             mirror_lost_packets: self.mirrors.lost(),
             time_steps_back: counts.steps_back,
+            order: counts.order.map(|(order, _)| order),
+            order_apart_ns: counts.order.map(|(_, apart)| apart),
             evicted_flows: counts.evicted_flows,
             flows_without_detail: self.flows.without_detail(),
             files: self.files.names.clone(),
@@ -167,8 +169,11 @@ fn fill_counts(row: &mut report::Flow, flow: &Flow, peer: Option<&Flow>, verifie
     row.paired_by = flow.paired_by;
     (row.first_ns, row.last_ns) = (flow.first_time, flow.last_time);
     row.packets = flow.packets;
-    row.wire_bytes = flow.wire_bytes;
-    row.payload_bytes = flow.payload_bytes;
+    // What was recorded twice was sent once.
+    let [requests_copied, responses_copied] =
+        [&flow.requests.counts, &flow.responses.counts].map(|counts| counts.trouble().copied);
+    row.wire_bytes = flow.wire_bytes.saturating_sub(requests_copied[0] + responses_copied[0]);
+    row.payload_bytes = flow.payload_bytes.saturating_sub(requests_copied[1] + responses_copied[1]);
     row.goodput_bytes = flow.requests.goodput + flow.responses.read.goodput;
     requests(&mut row.requests, flow, verified, in_full);
     responses(&mut row.responses, flow, peer, verified, in_full);

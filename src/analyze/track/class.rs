@@ -116,6 +116,8 @@ pub(crate) struct Trouble {
     pub(crate) reordered_then_nak: u32,
     pub(crate) max_extent: u32,
     pub(crate) max_late_ns: u64,
+    /// Bytes on the wire of capture duplicates, and of their payload.
+    pub(crate) copied: [u64; 2],
 }
 
 quiet!(Trouble);
@@ -146,6 +148,14 @@ impl Counts {
             Class::Unsequenced if self.unsequenced < u32::MAX => self.unsequenced += 1,
             _ => self.rare_class(class),
         }
+    }
+
+    /// Counts the bytes of a capture duplicate.
+    #[cold]
+    pub(crate) fn copied(&mut self, l1_bytes: u32, payload: u32) {
+        let [on_wire, in_payload] = &mut self.trouble_mut().copied;
+        *on_wire += u64::from(l1_bytes);
+        *in_payload += u64::from(payload);
     }
 
     /// Counts a packet, and the evidence for its class.

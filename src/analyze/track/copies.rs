@@ -2,33 +2,62 @@
 //!
 //! IPv4 identifications decide, if they vary. If they are constant, a single repetition may be either, but several differ:
 //!
-//! * a mirror copies nearly every packet, with a nearly constant lag, and its copies come between new packets; so its lag is
-//!   learned over all flows of a capture;
+//! * a mirror copies nearly every packet of a flow, with a nearly constant lag, and its copies come between new packets;
 //! * a sender that goes back sends all packets from there on, and then goes on with new PSNs.
 //!
-//! So an undecided repetition waits for the flow's next packets.
+//! So an undecided repetition waits for the flow's next packets. What is learned is of a flow: that most of its packets are recorded
+//! again, where, and how much later. Other flows may have the same mirror, and are told, as long as nothing of their own contradicts.
 
-use std::cell::Cell;
+use std::{cell::Cell, ops::Range};
 
 use super::ring::{PLACES, Sent};
 use crate::{heap::heap, stored::roomy};
 
-/// The lags of capture duplicates.
+/// Lags of copies at the same place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 struct Lags {
-    /// All duplicates, and those seen at the same place as the original.
-    copies: u32,
-    seen: u32,
     shortest: i64,
     longest: i64,
 }
 
-/// The lags of a capture, learned over all its flows.
+impl Lags {
+    fn of(lag: i64) -> Lags {
+        Lags { shortest: lag, longest: lag }
+    }
+
+    /// Both, if a mirror's lag can vary so much.
+    fn join(self, other: Lags) -> Option<Lags> {
+        const LEAST_NS: i64 = 2_000;
+        let (shortest, longest) = (self.shortest.min(other.shortest), self.longest.max(other.longest));
+        (longest <= 2 * shortest + LEAST_NS).then_some(Lags { shortest, longest })
+    }
+
+    fn has(self, lag: i64) -> bool {
+        (self.shortest - margin(self.shortest)..=self.longest + margin(self.longest)).contains(&lag)
+    }
+}
+
+/// The copies of a capture, learned over all its flows.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
-pub(crate) struct Copying(Cell<Lags>);
+pub(crate) struct Copying(Cell<Learned>);
+
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+struct Learned {
+    /// All duplicates, and those seen at another place than the original.
+    copies: u32,
+    elsewhere: u32,
+    /// Of flows most of whose packets are recorded twice at one place.
+    lags: Option<Lags>,
+    /// Pairs of places of which the second records what the first one has recorded.
+    ways: [Option<[u16; 2]>; Copying::WAYS],
+}
 
 /// After this number of duplicates, more are expected.
 const ENOUGH: u32 = 3;
+/// So many of them are needed where a flow had none before.
+const MANY: u32 = 64;
+/// So many PSNs from the beginning, a flow may have copies that it had not before.
+const YOUNG: u64 = 64;
 /// A repetition that comes sooner was recorded twice: no answer can come so soon.
 pub(crate) const SURE_NS: i64 = 1_000;
 /// A single repetition that comes later was retransmitted: timers are longer.
@@ -46,19 +75,41 @@ const NEAR: u64 = 8;
 const PATIENCE: u32 = 32;
 
 impl Copying {
-    /// A packet was recorded again after this lag, at the same place or at another one.
+    const WAYS: usize = 8;
+
+    /// A packet was recorded again, at the same place or at another one.
     #[inline]
-    pub(crate) fn learn(&self, lag: i64, at_same_place: bool) {
-        let mut lags = self.0.get();
-        lags.copies = lags.copies.saturating_add(1);
-        if at_same_place {
-            (lags.shortest, lags.longest) = match lags.seen {
-                0 => (lag, lag),
-                _ => (lags.shortest.min(lag), lags.longest.max(lag)),
-            };
-            lags.seen = lags.seen.saturating_add(1);
+    pub(crate) fn count(&self, is_at_same_place: bool) {
+        let mut learned = self.0.get();
+        learned.copies = learned.copies.saturating_add(1);
+        learned.elsewhere = learned.elsewhere.saturating_add(!is_at_same_place as u32);
+        self.0.set(learned);
+    }
+
+    /// Most packets of a flow are recorded again, with these lags.
+    fn learn(&self, lags: Lags) {
+        let mut learned = self.0.get();
+        let joined = learned.lags.map_or(Some(lags), |known| known.join(lags));
+        if joined.is_some() && joined != learned.lags {
+            learned.lags = joined;
+            self.0.set(learned);
         }
-        self.0.set(lags);
+    }
+
+    /// Most packets of a flow are recorded again at the second place.
+    fn learn_way(&self, way: [u16; 2]) {
+        let mut learned = self.0.get();
+        if !learned.ways.contains(&Some(way))
+            && let Some(free) = learned.ways.iter_mut().find(|way| way.is_none())
+        {
+            *free = Some(way);
+            self.0.set(learned);
+        }
+    }
+
+    /// Whether the second place records what the first one has recorded, of other flows.
+    pub(crate) fn leads(&self, way: [u16; 2]) -> bool {
+        self.0.get().ways.contains(&Some(way))
     }
 
     /// Whether duplicates are expected, perhaps at another place.
@@ -68,8 +119,7 @@ impl Copying {
 
     /// Packets that were recorded again at another place.
     pub(crate) fn elsewhere(&self) -> u64 {
-        let Lags { copies, seen, .. } = self.0.get();
-        copies.saturating_sub(seen).into()
+        self.0.get().elsewhere.into()
     }
 
     /// Whether the interfaces of a capture of so many packets are places of one path: at several, many were recorded. Others may be
@@ -80,14 +130,13 @@ impl Copying {
 
     /// Nanoseconds from a packet to its copy at the same place, shortest and longest, once they are learned.
     pub(crate) fn lags(&self) -> Option<[u64; 2]> {
-        let Lags { seen, shortest, longest, .. } = self.0.get();
-        (seen >= ENOUGH).then(|| [shortest, longest].map(|lag| lag.max(0) as u64))
+        let Lags { shortest, longest } = self.0.get().lags?;
+        Some([shortest, longest].map(|lag| lag.max(0) as u64))
     }
 
-    /// Whether packets are recorded again after such a lag.
+    /// Whether flows of this capture are recorded again after such a lag.
     pub(crate) fn has(&self, lag: i64) -> bool {
-        let Lags { seen, shortest, longest, .. } = self.0.get();
-        seen >= ENOUGH && (shortest - margin(shortest)..=longest + margin(longest)).contains(&lag)
+        self.0.get().lags.is_some_and(|lags| lags.has(lag))
     }
 }
 
@@ -95,11 +144,17 @@ fn margin(lag: i64) -> i64 {
     lag / 8 + 100
 }
 
-/// The places where packets of a flow are recorded after the first one: behind a switch, at a second mirror. A packet passes few.
+/// How the packets of a flow are recorded again: at which places after the first one (behind a switch, at a second mirror; a packet
+/// passes few), and how many of them.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Places {
     known: [u16; Places::MOST],
     len: u8,
+    /// PSNs that were recorded again, of those from `from` on.
+    psns: u32,
+    from: u64,
+    /// Of those at the same place, unless only their lag told what they are.
+    lags: Option<Lags>,
 }
 
 /// Records of a transmission, and of those just before it, that are still to come at a place.
@@ -166,6 +221,53 @@ impl Places {
         awaited.set(sent, place);
     }
 
+    /// PSNs of the flow were recorded again: `way`: where first, and where now. With a lag that tells more than what it admits.
+    pub(crate) fn note(&mut self, psns: Range<u64>, way: [u16; 2], lag: Option<i64>, copying: &Copying) {
+        const LONG: u64 = 4096;
+        let [first, now] = way;
+        copying.count(first == now);
+        if self.psns == 0 {
+            self.from = psns.start;
+        }
+        let n = (psns.end - psns.start).min(LONG) as u32;
+        self.psns = self.psns.saturating_add(n);
+        let span = psns.end.saturating_sub(self.from);
+        if span > LONG {
+            (self.from, self.psns) = (self.from + span / 2, self.psns / 2);
+        }
+        if let Some(lag) = lag.filter(|lag| first == now && *lag < MIRROR_NS) {
+            // A mirror that begins to lag otherwise is another one.
+            let lags = self.lags.map_or(Some(Lags::of(lag)), |lags| lags.join(Lags::of(lag)));
+            match lags {
+                Some(_) => self.lags = lags,
+                None if !self.are_of_most(psns.end) => self.lags = Some(Lags::of(lag)),
+                None => {}
+            }
+        }
+        if self.are_of_most(psns.end) {
+            match self.lags.filter(|_| first == now) {
+                Some(lags) => copying.learn(lags),
+                None if first != now => copying.learn_way(way),
+                None => {}
+            }
+        }
+    }
+
+    /// Whether most packets of the flow are recorded again, up to this PSN.
+    pub(crate) fn are_of_most(&self, x: u64) -> bool {
+        self.psns >= ENOUGH && 2 * u64::from(self.psns) >= x.saturating_sub(self.from)
+    }
+
+    /// Whether most packets are recorded again, and here.
+    pub(crate) fn has(&self, x: u64, vantage: u16) -> bool {
+        self.are_of_most(x) && self.find(vantage).is_some()
+    }
+
+    /// Whether most packets are recorded again at the same place, after such a lag.
+    pub(crate) fn has_lag(&self, x: u64, lag: i64) -> bool {
+        self.are_of_most(x) && self.lags.is_some_and(|lags| lags.has(lag))
+    }
+
     /// A packet is retransmitted so soon that some places have not recorded the transmission before it yet.
     pub(crate) fn carry(&self, before: &Sent, again: &mut Sent) {
         for place in 0..self.known().len() {
@@ -179,7 +281,7 @@ impl Places {
     }
 }
 
-/// The CNPs of a flow by the interface that recorded them. A CNP has no PSN, and a flow's CNPs are all alike: so those of one place are
+/// The CNPs of a flow by the place that recorded them. A CNP has no PSN, and a flow's CNPs are all alike: so those of one place are
 /// counted, and one more than another place has had is new.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct CnpRecords {
@@ -189,27 +291,43 @@ pub(crate) struct CnpRecords {
 
 #[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct CnpsOfPlace {
-    interface: u16,
+    vantage: u16,
     count: u32,
     last: i64,
+    /// The last ones, until their copies come.
+    open: [Option<i64>; 4],
 }
 
 impl CnpRecords {
     const MOST: usize = 4;
 
-    /// Takes one. Returns whether another interface has recorded it before, if the interfaces are places of one path. More than the most
-    /// interfaces are not told apart from new CNPs.
-    pub(crate) fn is_recorded(&mut self, interface: u16, time: i64) -> bool {
+    /// Takes one. Returns whether it was recorded before: at the same place by a mirror that copies all packets, or at another one, if
+    /// `is_one_path` says that packets pass several. More than the most places are not told apart from new CNPs.
+    pub(crate) fn is_recorded(
+        &mut self,
+        vantage: u16,
+        time: i64,
+        copying: &Copying,
+        is_one_path: bool,
+    ) -> bool {
         let len = (self.len as usize).min(Self::MOST);
-        let at = match self.places[..len].iter().position(|place| place.interface == interface) {
+        let at = match self.places[..len].iter().position(|place| place.vantage == vantage) {
             Some(at) => at,
             None if len == Self::MOST => return false,
             None => {
-                self.places[len] = CnpsOfPlace { interface, count: 0, last: i64::MIN };
+                self.places[len] = CnpsOfPlace { vantage, last: i64::MIN, ..CnpsOfPlace::default() };
                 self.len = len as u8 + 1;
                 len
             }
         };
+        let is_copy = |one: &&mut Option<i64>| one.is_some_and(|one| copying.has(time.saturating_sub(one)));
+        let open = &mut self.places[at].open;
+        if let Some(one) = open.iter_mut().find(is_copy) {
+            *one = None;
+            return true;
+        }
+        open.rotate_right(1);
+        open[0] = Some(time);
         let others =
             || self.places.iter().enumerate().filter(|&(other, _)| other != at).map(|(_, place)| place);
         let most = others().map(|place| place.count).max().unwrap_or(0);
@@ -218,8 +336,8 @@ impl CnpRecords {
         let count = self.places[at].count.saturating_add(1);
         let is_recorded = others().filter(is_recent).any(|place| place.count >= count);
         let count = if is_recorded { count } else { count.max(most.saturating_add(1)) };
-        self.places[at] = CnpsOfPlace { interface, count, last: time };
-        is_recorded
+        self.places[at] = CnpsOfPlace { count, last: time, ..self.places[at] };
+        is_recorded && is_one_path
     }
 }
 
@@ -295,9 +413,26 @@ pub(crate) enum Verdict {
     Resent,
 }
 
+/// So many copies between new packets show that a flow has a mirror, after so many PSNs without any.
+pub(crate) fn enough(psns: u64, copying: &Copying) -> u32 {
+    // A mirror copies a flow from its first packets on.
+    const FEW: u64 = 16;
+    if psns < FEW || copying.lags().is_some() { ENOUGH } else { MANY }
+}
+
+/// Whether copies that begin so many PSNs after the flow did are those of all its packets.
+pub(crate) fn is_young(psns: u64) -> bool {
+    psns < YOUNG
+}
+
 impl<T> Repetitions<T> {
     pub(crate) fn push(&mut self, x: u64, end: u64, lag: i64, packet: T) {
         self.waiting.push((Repeated { x, end, lag }, packet));
+    }
+
+    /// The PSN of the first one.
+    pub(crate) fn first(&self) -> Option<u64> {
+        self.waiting.first().map(|(repeated, _)| repeated.x)
     }
 
     /// Removes all repetitions.
@@ -306,8 +441,8 @@ impl<T> Repetitions<T> {
         std::mem::take(&mut self.waiting).into_iter().map(|(_, packet)| packet)
     }
 
-    /// The verdict after the next packet. `hi`: one past the highest PSN before it.
-    pub(crate) fn judge(&mut self, next: Behind, hi: u64) -> Verdict {
+    /// The verdict after the next packet. `hi`: one past the highest PSN before it. `enough`: so many copies show a mirror.
+    pub(crate) fn judge(&mut self, next: Behind, hi: u64, enough: u32) -> Verdict {
         let Some(&(last, _)) = self.waiting.last() else { return Verdict::Wait };
         match next {
             Behind::New if last.end < hi && self.new < PATIENCE => {
@@ -320,7 +455,7 @@ impl<T> Repetitions<T> {
                 let is_near = x >= last.x && x - last.x <= NEAR;
                 let is_alike = (lag - last.lag).abs() <= margin(last.lag) && end > last.end && is_near;
                 match (self.new, is_alike) {
-                    (1.., true) if self.waiting.len() + 1 >= ENOUGH as usize => Verdict::Copies,
+                    (1.., true) if self.waiting.len() + 1 >= enough as usize => Verdict::Copies,
                     (1.., true) => Verdict::Wait,
                     _ => Verdict::Resent,
                 }

@@ -1,6 +1,7 @@
 //! The requests of a flow, and the answers to them.
 
 mod answer;
+mod clocks;
 mod losses;
 mod messages;
 mod reads;
@@ -225,7 +226,7 @@ impl Requests {
             asked_time,
             copying: &config.copying,
             is_copy: None,
-            rtt_min: self.rtt_min,
+            rtt_min: self.shortest_rtt(),
             reverse_visible: self.acks_seen > 0,
             asked: self.trouble.get().and_then(|trouble| trouble.asked).map(|nak| (nak.x, nak.time)),
             late_ns: config.late_ns,
@@ -307,7 +308,8 @@ impl Requests {
     ) -> Option<Class> {
         if self.seq.has_repeated {
             let behind = self.seq.behind_repeated(&request.packet);
-            let verdict = self.trouble.repeated.judge(behind, self.seq.hi);
+            let enough = self.seq.enough_copies(self.trouble.repeated.first(), &config.copying);
+            let verdict = self.trouble.repeated.judge(behind, self.seq.hi, enough);
             self.judge_repeated(verdict, ids, config, resolved);
         }
         self.take_in(request, None, ids, config, resolved)
@@ -374,6 +376,7 @@ impl Requests {
             Class::New if step.unseen == 0 && silent <= context.timeout_ns => {}
             Class::CaptureDuplicate => {
                 self.counts.decided(class, step.evidence);
+                self.counts.copied(p.l1_bytes, p.bytes);
                 config.histories.keep(|| History::of(p, &step, class));
                 return Some(class);
             }

@@ -168,6 +168,9 @@ impl Responses {
             _ => Evidence::Unknown,
         };
         self.counts.decided(class, evidence);
+        if class == Class::CaptureDuplicate {
+            self.counts.copied(p.l1_bytes, p.bytes);
+        }
         class
     }
 
@@ -269,8 +272,9 @@ impl Responses {
     ) -> Option<Class> {
         if self.read.seq.has_repeated {
             let behind = self.read.seq.behind_repeated(p);
-            let hi = self.read.seq.hi;
-            let verdict = self.read.repeated.judge(behind, hi);
+            let (hi, enough) =
+                (self.read.seq.hi, self.read.seq.enough_copies(self.read.repeated.first(), &config.copying));
+            let verdict = self.read.repeated.judge(behind, hi, enough);
             self.judge_repeated(verdict, requests, ids, config, resolved);
         }
         self.take_in(p, position, None, requests, ids, config, resolved)
@@ -388,6 +392,7 @@ impl Responses {
                 self.read.goodput += p.bytes as u64
             }
             Class::Retransmission => self.again(p, &step),
+            Class::CaptureDuplicate => self.counts.copied(p.l1_bytes, p.bytes),
             Class::Ambiguous => self.counts.ambiguous(),
             _ => {}
         }

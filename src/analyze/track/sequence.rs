@@ -15,7 +15,7 @@ use std::ops::Range;
 
 use super::{
     class::Evidence,
-    copies::{Behind, MIRROR_NS, Places, Replaced, SURE_NS, is_coarse},
+    copies::{Behind, Copying, MIRROR_NS, Places, Replaced, SURE_NS, enough, is_coarse, is_young},
     holes::{Hole, Holes},
     on_demand::{OnDemand, quiet},
     order::IdOrder,
@@ -84,6 +84,8 @@ pub(crate) struct Rare {
     undecided: Vec<GapFill>,
     /// It is not known which PSNs before this one were seen, unless the ring has them.
     unknown_below: u64,
+    /// The newest identification of packets that came behind the highest PSN.
+    behind_id: Option<u16>,
     places: Places,
     replaced: Replaced,
     /// The last packet was recorded before, and is the first record that is marked.
@@ -179,68 +181,110 @@ impl Sequence {
     #[inline]
     fn is_capture_duplicate(
         &mut self,
-        x: u64,
-        p: &Packet,
-        context: &Context<'_>,
+        &Unwrapped { x, end, p, context }: &Unwrapped<'_>,
     ) -> Result<Option<(Evidence, Recorded)>, i64> {
-        let is_sparse = self.is_sparse();
-        let Some(before) = self.ring.get_mut(x) else { return Ok(None) };
+        let Some(&before) = self.ring.get(x) else { return Ok(None) };
         let ids_vary = context.ids.varies() && p.id.is_some();
         if before.fingerprint != p.fingerprint {
             let replaced = self.rare.get().filter(|_| ids_vary);
             let sent = replaced.and_then(|rare| rare.replaced.find(x, p.fingerprint, p.time));
             return Ok(sent.map(|sent| (Evidence::IpId, (sent.time, sent.frame))));
         }
-        let recorded = (before.time, before.frame);
-        let apart = (p.time - before.time).abs();
-        if ids_vary {
-            if apart >= DUPLICATE_SURE_NS {
-                return Ok(None);
-            }
-            context.copying.learn(apart, before.vantage == p.vantage);
-            return Ok(Some((Evidence::IpId, recorded)));
-        }
-        let (is_copy, evidence) = match context.is_copy {
-            Some(is_copy) => (is_copy, Evidence::Run),
-            None if self.rare.places.had(before, p.vantage) => (false, Evidence::Run),
-            None if before.vantage != p.vantage => (apart < DUPLICATE_SURE_NS, Evidence::Vantage),
-            None if context.copying.has(apart) => (true, Evidence::Lag),
-            None => {
-                // The next packet of a pass of repetitions may come soon: the last packet before the sender went back is repeated without
-                // delay. So may its first packet: the requested PSN, or a little beyond, if that one was lost again.
-                const LOST_AGAIN: u64 = 8;
-                let asked = context.asked.is_some_and(|(asked, _)| (asked..asked + LOST_AGAIN).contains(&x));
-                let after_fill = self.rare.pending.last().is_some_and(|last| last.end == x);
-                let is_next = self.in_pass && x >= self.cur || asked && !self.in_pass || after_fill;
-                let rtt = context.rtt_min.filter(|_| context.asked_time != i64::MAX);
-                let sure = rtt.map_or(SURE_NS, |rtt| (rtt as i64 / 2).min(DUPLICATE_NS));
-                // Such coarse times are no evidence.
-                let coarse = is_coarse(before.time, p.time);
-                let was_asked = context.asked_time != i64::MAX && before.time < context.asked_time;
-                let is_copy = if is_next || was_asked || apart >= MIRROR_NS && !coarse {
-                    false
-                } else if is_sparse {
-                    // If a sampled packet was recorded twice, its copy is rarely among the samples.
-                    apart < QUICK_NS && !coarse
-                } else if apart < sure && !coarse {
-                    true
-                } else if context.asked_time == i64::MAX
-                    || context.rtt_min.is_some() && apart >= context.timeout_ns
-                {
-                    false
-                } else {
-                    before.flags |= UNSURE;
-                    self.has_repeated = true;
-                    return Err(apart);
-                };
-                (is_copy, Evidence::RoundTrip)
-            }
+        let (apart, way) = ((p.time - before.time).abs(), [before.vantage, p.vantage]);
+        let judged = match ids_vary {
+            true => (apart < DUPLICATE_SURE_NS).then_some(Evidence::IpId),
+            false => self.judge_equal(x, p, &before, context)?,
         };
-        if is_copy && let Some(before) = self.ring.get_mut(x) {
-            self.rare.places.record(before, p.vantage);
-            context.copying.learn(apart, before.vantage == p.vantage);
+        let Some(evidence) = judged else { return Ok(None) };
+        // What only the lag admits tells nothing of lags.
+        let lag = Some(apart).filter(|_| evidence != Evidence::Lag);
+        self.rare.places.note(x..end, way, lag, context.copying);
+        if !ids_vary && let Some(sent) = self.ring.get_mut(x) {
+            self.rare.places.record(sent, p.vantage);
         }
-        Ok(is_copy.then_some((evidence, recorded)))
+        Ok(Some((evidence, (before.time, before.frame))))
+    }
+
+    /// The evidence that a packet with the content of one before, whose sender does not number its packets, is a copy of it; `None` if it
+    /// was retransmitted; `Err` with its lag, if the next packet must decide.
+    #[cold]
+    fn judge_equal(
+        &mut self,
+        x: u64,
+        p: &Packet,
+        before: &Sent,
+        context: &Context<'_>,
+    ) -> Result<Option<Evidence>, i64> {
+        if let Some(is_copy) = context.is_copy {
+            return Ok(is_copy.then_some(Evidence::Run));
+        }
+        let apart = (p.time - before.time).abs();
+        let is_elsewhere = before.vantage != p.vantage;
+        if self.rare.places.had(before, p.vantage) {
+            return Ok(None);
+        }
+        if is_elsewhere && self.rare.places.has(x, p.vantage) {
+            return Ok((apart < DUPLICATE_SURE_NS).then_some(Evidence::Vantage));
+        }
+        let is_asked = context.asked.is_some_and(|(asked, time)| asked == x && before.time < time);
+        if !is_elsewhere && !is_asked && self.rare.places.has_lag(x, apart) {
+            return Ok(Some(Evidence::Lag));
+        }
+        // The next packet of a pass of repetitions may come soon: the last packet before the sender went back is repeated without
+        // delay. So may its first packet: the requested PSN, or a little beyond, if that one was lost again.
+        const LOST_AGAIN: u64 = 8;
+        let asked = context.asked.is_some_and(|(asked, _)| (asked..asked + LOST_AGAIN).contains(&x));
+        let after_fill = self.rare.pending.last().is_some_and(|last| last.end == x);
+        if self.in_pass && x >= self.cur || asked && !self.in_pass || after_fill {
+            return Ok(None);
+        }
+        let age = x.saturating_sub(self.base);
+        if is_elsewhere {
+            let leads = context.copying.leads([before.vantage, p.vantage]);
+            if leads || is_young(age) && !self.begins_at(p.vantage) {
+                return Ok((apart < DUPLICATE_SURE_NS).then_some(Evidence::Vantage));
+            }
+        }
+        let shows_asking = context.asked_time != i64::MAX;
+        // Such coarse times are no evidence.
+        let coarse = is_coarse(before.time, p.time);
+        if shows_asking && before.time < context.asked_time || apart >= MIRROR_NS && !coarse {
+            return Ok(None);
+        }
+        if !is_elsewhere && context.copying.has(apart) && is_young(age) {
+            return Ok(Some(Evidence::Lag));
+        }
+        if self.is_sparse() {
+            // If a sampled packet was recorded twice, its copy is rarely among the samples.
+            return Ok((apart < QUICK_NS && !coarse).then_some(Evidence::RoundTrip));
+        }
+        let rtt = context.rtt_min.filter(|_| shows_asking).map(i64::from);
+        // A sender that goes back again is asked again, by a packet of the pass before.
+        let is_calm = !self.in_pass && rtt.is_some_and(|rtt| before.time - context.asked_time > 2 * rtt);
+        let sure = rtt.filter(|_| is_calm).map_or(SURE_NS, |rtt| (rtt / 2).min(DUPLICATE_NS));
+        if apart < sure && !coarse {
+            return Ok(Some(Evidence::RoundTrip));
+        }
+        if !shows_asking || context.rtt_min.is_some() && apart >= context.timeout_ns {
+            return Ok(None);
+        }
+        if let Some(sent) = self.ring.get_mut(x) {
+            sent.flags |= UNSURE;
+        }
+        self.has_repeated = true;
+        Err(apart)
+    }
+
+    /// Whether new packets were recorded at this place first lately: it is no place that others lead to.
+    fn begins_at(&self, vantage: u16) -> bool {
+        const FEW: u64 = 64;
+        let newest = (1..=FEW).filter_map(|back| self.ring.get(self.hi.checked_sub(back)?));
+        newest.filter(|sent| sent.flags & SENT_AGAIN == 0).any(|sent| sent.vantage == vantage)
+    }
+
+    /// So many copies between new packets, from this PSN on, are needed to show a mirror.
+    pub(crate) fn enough_copies(&self, first: Option<u64>, copying: &Copying) -> u32 {
+        enough(first.unwrap_or(self.base).saturating_sub(self.base), copying)
     }
 
     /// The kind of a packet, for the repetitions that wait.
@@ -336,8 +380,12 @@ impl Sequence {
             self.resync(p, step);
             return;
         }
-        // It has the highest PSN, and yet was overtaken: by a repetition that was sent later.
-        step.overtaken = p.id.is_some_and(|id| context.ids.is_overtaken(id));
+        // It has the highest PSN, and yet was overtaken: by a repetition that was sent later. Packets of other PSN spaces overtake nobody.
+        let behind = || self.rare.get().and_then(|rare| rare.behind_id);
+        step.overtaken = p.id.is_some_and(|id| {
+            context.ids.is_overtaken(id)
+                && behind().is_some_and(|behind| (id.wrapping_sub(behind) as i16) < 0)
+        });
         if self.in_pass && !step.overtaken {
             step.left_out = self.cur.max(context.una)..self.hi;
             if context.asked.is_some() {
@@ -402,8 +450,8 @@ impl Sequence {
 
     #[cold]
     fn behind(&mut self, packet: &Unwrapped<'_>, resolved: &mut Vec<Resolved>, step: &mut Step) {
-        let &Unwrapped { x, p, context, .. } = packet;
-        match self.is_capture_duplicate(x, p, context) {
+        let &Unwrapped { x, p, .. } = packet;
+        match self.is_capture_duplicate(packet) {
             Ok(None) => {}
             Ok(Some((evidence, recorded))) => {
                 step.before = Some(recorded);
@@ -411,6 +459,10 @@ impl Sequence {
                 return (step.class, step.evidence) = (Some(Class::CaptureDuplicate), evidence);
             }
             Err(apart) => return step.repeated = Some(apart),
+        }
+        if let Some(id) = p.id {
+            let newer = self.rare.behind_id.filter(|behind| (id.wrapping_sub(*behind) as i16) < 0);
+            self.rare.behind_id = Some(newer.unwrap_or(id));
         }
         if x < self.base {
             if self.base - x > MAX_BEFORE {
@@ -591,10 +643,12 @@ impl Sequence {
             Next::OtherHole => false,
             Next::Ahead | Next::End => sparse && last.extent > FEW_BEHIND,
         };
+        // The packet behind them comes again, and not as the next one of a pass before: no packet that was only late is followed so.
+        let rewinds = matches!(next, Next::Seen(x) if x == last.end && !(self.in_pass && x == self.cur));
         let pending = std::mem::take(&mut self.rare.pending);
         for &fill in &pending {
             let (class, evidence) =
-                match self.decide(&fill, &first, goes_on, matches!(next, Next::End), context) {
+                match self.decide(&fill, &first, (goes_on, rewinds), matches!(next, Next::End), context) {
                     Some(decided) => decided,
                     None if self.rare.undecided.len() < MAX_UNDECIDED && !matches!(next, Next::End) => {
                         self.rare.undecided.push(fill);
@@ -645,7 +699,7 @@ impl Sequence {
         &self,
         fill: &GapFill,
         first: &GapFill,
-        goes_on: bool,
+        (goes_on, rewinds): (bool, bool),
         end: bool,
         context: &Context<'_>,
     ) -> Option<(Class, Evidence)> {
@@ -658,6 +712,9 @@ impl Sequence {
             let waited = first.time - first.hole_time;
             let late = first.extent <= FEW_BEHIND || waited < QUICK_NS || waited <= 2 * self.rare.latest;
             return Some((late_if(late), Evidence::Distance));
+        }
+        if rewinds {
+            return Some((Class::Retransmission, Evidence::Run));
         }
         let asked = context.asked.is_some_and(|(x, time)| {
             (x == fill.x || x == first.x) && time >= fill.hole_time && time <= fill.time

@@ -145,10 +145,11 @@ fn stated(options: &Options) -> Vec<(String, String)> {
         links,
         interval_ns,
         connections,
+        order,
         reference,
     } = options;
     let crate::dissect::Options { roce_ports, tunnels } = dissect;
-    let all: [(&str, &dyn fmt::Debug); 12] = [
+    let all: [(&str, &dyn fmt::Debug); 13] = [
         ("roce_ports", roce_ports),
         ("tunnels", tunnels),
         ("verify_icrc", verify_icrc),
@@ -160,6 +161,7 @@ fn stated(options: &Options) -> Vec<(String, String)> {
         ("links", links),
         ("interval_ns", interval_ns),
         ("connections", connections),
+        ("order", order),
         ("reference", reference),
     ];
     all.map(|(name, value)| (name.to_owned(), format!("{value:?}"))).into()

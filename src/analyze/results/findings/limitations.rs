@@ -2,7 +2,7 @@
 
 use super::sums::Sums;
 use crate::report::{
-    Head, IpId,
+    FrameOrder, Head, IpId,
     units::{duration, several},
 };
 
@@ -76,10 +76,19 @@ pub(super) fn limitations(
         ));
     }
     if capture.time_steps_back > 0 {
-        limitations.push(format!(
-            "Time steps back {}: latencies across those steps are wrong.",
-            several(capture.time_steps_back, "time")
-        ));
+        let steps = several(capture.time_steps_back, "time");
+        let apart = duration(capture.order_apart_ns.unwrap_or(0));
+        limitations.push(match capture.order {
+            Some(FrameOrder::Time) => {
+                format!("Time steps back {steps}: frames are analyzed in the order of their times, up to {apart} from their place in the file.")
+            }
+            Some(FrameOrder::File) => format!(
+                "Time steps back {steps}, and yet the file's order is the right one: times and latencies are wrong by up to {apart}."
+            ),
+            Some(FrameOrder::Unknown) | None => {
+                format!("Time steps back {steps}: latencies across those steps are wrong.")
+            }
+        });
     }
     if !capture.problems.is_empty() {
         limitations

@@ -419,7 +419,11 @@ pub static FINDINGS: &[FindingKind] = findings! {
         "Packets arrived out of order, and the receiver accepted them."
         "multipath (packet spraying, adaptive routing) needs a receiver that accepts packets out of order: this one does"
         FlowsInTrouble(Data, Unknown, "have # packets out of order",
-            |flow| { let is_taken = flow::reordered(flow, |reordering| reordering.then_nak) == 0; flow::exactly(if is_taken { flow::late(flow) } else { 0 }) },
+            |flow| {
+                // A single one is chance.
+                let is_taken = flow::reordered(flow, |reordering| reordering.then_nak) == 0 && flow::late(flow) > 1;
+                flow::exactly(if is_taken { flow::late(flow) } else { 0 })
+            },
             flow::reordering);
 
     "spray" Note [SourcePorts]

@@ -6,12 +6,15 @@ use super::{
     thrice,
 };
 use crate::{
-    analyze::track::{
-        class::Place,
-        measured::What,
-        responder_model::Nakked,
-        ring::{ACK_EXPECTED, SENT_AGAIN, UNSURE},
-        step::Resolved,
+    analyze::{
+        model::Trigger,
+        track::{
+            class::Place,
+            measured::What,
+            responder_model::Nakked,
+            ring::{ACK_EXPECTED, SENT_AGAIN, UNSURE},
+            step::Resolved,
+        },
     },
     opcode::Operation,
     wire::{Acknowledgement, NakCode, Psn, Syndrome},
@@ -228,9 +231,14 @@ impl Requests {
         if let Some(since) = cause_time {
             self.more().recovery_mut().nak_generation.add((response.time - since).max(0) as u64);
         }
+        let is_overdue = self.is_overdue(x, (response.time, response.frame), Trigger::Nak);
         // A repeated NAK requests nothing new. Another NAK may come before the answer to this one.
         let trouble = &mut *self.trouble;
-        if trouble.asked.is_none_or(|nak| nak.x != x) {
+        if is_overdue {
+            if let Some(lost) = trouble.lost_behind.as_mut().filter(|lost| lost.x == x) {
+                lost.resent.get_or_insert(response.time);
+            }
+        } else if trouble.asked.is_none_or(|nak| nak.x != x) {
             trouble.asked_before = trouble.asked;
             trouble.asked =
                 Some(Asked { x, time: response.time, frame: response.frame, cause_time, hi, downstream });
@@ -270,7 +278,8 @@ impl Requests {
         let mut first = None;
         let mut last = None;
         reads.last_time = response.time;
-        reads.out_of_sequence |= x > read.next && !response.repeated;
+        let missing = Some(read.next).filter(|next| x > *next && !response.repeated);
+        reads.out_of_sequence |= missing.is_some();
         if x >= read.next {
             read.next = x + 1;
         }
@@ -285,6 +294,11 @@ impl Requests {
         }
         let is_complete = open != Some(read.first) && read.seen >= read.end - read.first && !read.complete;
         read.complete |= is_complete;
+        if let Some(missing) = missing
+            && self.is_overdue(missing, (response.time, response.frame), Trigger::ImpliedNak)
+        {
+            self.reads.out_of_sequence = false;
+        }
         if let Some(took) = first {
             config.measures.add(What::ReadFirst, x, sent, response.time);
             self.more().recovery_mut().read_first.add(took.max(0) as u64);

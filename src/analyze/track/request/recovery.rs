@@ -121,6 +121,8 @@ pub(crate) struct Trouble {
     pub(crate) skipped: u64,
     pub(crate) skipped_late: u64,
     pub(crate) skipped_asked: u64,
+    /// The clock that stamps answers is ahead by so much at least.
+    pub(crate) answers_ahead: i64,
 }
 
 quiet!(Trouble);
