@@ -28,7 +28,7 @@ def by_queue_pair(frame: pl.DataFrame) -> pl.DataFrame:
             (pl.col("aeth_syndrome") // 32 == 3).sum().alias("naks"),
             (pl.col("ecn") == 3).sum().alias("marked"),
             (pl.col("icrc_state") == "bad").sum().alias("bad_icrc"),
-            ((pl.col("time_ns").max() - pl.col("time_ns").min()) / 1e9).alias("seconds"),
+            ((pl.col("time_ns").max() - pl.col("time_ns").min()).dt.total_nanoseconds() / 1e9).alias("seconds"),
         )
         .sort("payload_bytes", "dest_qp", descending=True)
     )
