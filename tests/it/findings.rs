@@ -212,6 +212,7 @@ fn scenarios(found: &mut Found) {
         "[paths]\ncount = 4\nby = \"packet\"\nskew = \"3us\"\n[[segment]]\nright = { drop = 0.03 }\n[[segment]]\n[[tap]]\nafter = 1\nonly = \"right\"\nstart = \"40us\"",
         "[[tap]]\nburst = [{ at = 100, frames = 7 }]",
         "[[event]]\ndo = \"drop\"\npacket = 99\nwhere = \"before\"\n[[tap]]\nonly = \"right\"\nloss = 0.01",
+        "[[event]]\ndo = \"drop\"\npacket = 99\nwhere = \"before\"\n[[tap]]\nburst = [{ at = 1000, frames = 40 }]",
         "[[event]]\ndo = \"drop\"\npacket = 99\n[cnp]\non_nak = true",
         "rate = \"40G\"\n[[segment]]\nright = { mark = 0.1 }\n[[segment]]\n[cnp]\nbecn = false\ndscp = 26\ninterval = \"4us\"\n[[event]]\ndo = \"mark\"\nof = \"acks\"\nfrom = \"to\"",
         "notify = false\n[[connection]]\noperations = [{ op = \"write\", size = \"64KiB\", count = 20 }]\n[[segment]]\nright = { mark = 0.3 }\n[[segment]]\n[cnp]\ninterval = \"4us\"",

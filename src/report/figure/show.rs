@@ -35,7 +35,7 @@ impl Column {
                 numbers.iter().take(FEW).map(f64::to_string).collect::<Vec<_>>().join(" ") + more
             }
             // What may have been lost and did not show is no trouble.
-            (Value::Number(range), Unit::Bounds) if range.least == 0.0 && flow.loss_episodes() == 0 => {
+            (Value::Number(range), Unit::Bounds) if range.is_possible_only() && flow.loss_episodes() == 0 => {
                 String::new()
             }
             (Value::Number(range), Unit::Bounds) => bounds(range.bounds()),

@@ -49,6 +49,12 @@ impl Range {
         self.least <= 0.0 && self.most.is_infinite()
     }
 
+    /// Whether it may be nothing, and is not more than a bound says.
+    #[cfg(feature = "cli")]
+    pub(crate) fn is_possible_only(&self) -> bool {
+        self.least <= 0.0 && self.most.is_finite()
+    }
+
     pub(crate) fn plus(self, other: Range) -> Range {
         Range { least: self.least + other.least, most: self.most + other.most, why: self.why.or(other.why) }
     }

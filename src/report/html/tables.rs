@@ -215,7 +215,7 @@ impl FlowColumn {
     fn cell(&self, flow: &Flow) -> Cell {
         match (self.figure.of(&Subject::Flow(flow, None)), self.figure.figure.unit) {
             // What may have been lost and did not show is no trouble.
-            (Value::Number(range), Unit::Bounds) if range.least == 0.0 && flow.loss_episodes() == 0 => {
+            (Value::Number(range), Unit::Bounds) if range.is_possible_only() && flow.loss_episodes() == 0 => {
                 Cell::None
             }
             (Value::Number(range), Unit::Bounds) => ranked(range.bounds()),

@@ -224,8 +224,8 @@ const ROWS: &[Row] = &[
     ("  not known where", |s| count(s.loss_episodes.unknown)),
     ("packets lost upstream", |s| none(bounds(s.losses.upstream))),
     ("packets lost downstream", |s| none(bounds(s.losses.downstream))),
-    ("packets lost on the ACK path", |s| none(bounds(s.losses.ack_path))),
-    ("packets lost, not known where", |s| none(bounds(s.losses.unknown))),
+    ("lost on the ACK path", |s| none(bounds(s.losses.ack_path))),
+    ("lost, place not known", |s| s.losses.unknown.map_or_else(String::new, |lost| none(bounds(Some(lost))))),
     ("corrupted", |s| none(bounds(s.losses.corrupt))),
     ("trimmed by switches", |s| s.losses.trimmed.map_or_else(String::new, |lost| none(bounds(Some(lost))))),
     ("missed by the capture", |s| none(bounds(s.losses.capture))),
@@ -366,13 +366,13 @@ fn episodes(report: &View<'_>, index: usize, options: &Options, page: &mut Page<
     if all.is_empty() {
         return Ok(());
     }
-    let mut head = vec!["episode", "cause", "where", "sure", "lost PSN", "frame", "NAK"];
+    let mut head = vec!["episode", "cause", "where", "lost PSN", "frame", "NAK"];
     head.extend(["resent from", "packets", "needless", "took"]);
     let has_rates = all.iter().any(|e| e.goodput_before_bps.or(e.goodput_after_bps).is_some());
     if has_rates {
         head.extend(["goodput before", "after"]);
     }
-    let mut table = page.table(&head, &[0, 1, 2, 3]);
+    let mut table = page.table(&head, &[0, 1, 2]);
     let (shown, left) = limit(all.len(), options.top);
     let frame = |frame: Option<u64>| frame.map_or(String::new(), |n| n.to_string());
     for e in &all[..shown] {
@@ -381,8 +381,10 @@ fn episodes(report: &View<'_>, index: usize, options: &Options, page: &mut Page<
         let cells = [
             e.space.words().to_owned(),
             e.trigger.words().to_owned(),
-            e.location.words().to_owned(),
-            e.sure().to_owned(),
+            match e.sure() {
+                "" | "certain" => e.location.words().to_owned(),
+                sure => format!("{}, {sure}", e.location.words()),
+            },
             e.lost_psn.to_string(),
             frame(e.original_frame),
             frame(e.nak_frame),
