@@ -9,7 +9,7 @@ records! {
     /// An error in a log of a host, and the flows that it can be about.
     #[derive(Eq)]
     pub struct LogLine {
-        /// The log.
+        /// The name of the log.
         pub log: String,
         /// The line's number, from 1.
         pub line: u64,
