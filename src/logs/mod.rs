@@ -56,11 +56,8 @@ impl Log {
                 }
                 continue;
             }
-            if let Some(pair) = line.pair().or_else(|| line.add_to(&mut ends)) {
-                if log.pairs.len() < MOST_PAIRS {
-                    log.pairs.push(pair);
-                }
-            }
+            let pair = line.pair().or_else(|| line.add_to(&mut ends));
+            log.pairs.extend(pair.filter(|_| log.pairs.len() < MOST_PAIRS));
         }
     }
 }
