@@ -23,8 +23,8 @@ pub(super) fn of_other_tables(name: &str, to: &mut String) -> anyhow::Result<boo
         syndromes(0x60..=0x64, to)?;
     } else if Table::ALL.iter().any(|table| table.name() == name) {
         table(name, to)?;
-    } else if !in_report(name, to)? && !(name.contains('.') && is_note() && note(name, to).is_ok()) {
-        return Ok(false);
+    } else {
+        return Ok(in_report(name, to)? || name.contains('.') && is_note() && note(name, to).is_ok());
     }
     Ok(true)
 }
