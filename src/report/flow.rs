@@ -405,7 +405,7 @@ records! {
     /// How a requester gave up: it sent the same packets again, without progress, and then nothing more.
     #[derive(Copy, Eq)]
     pub struct GaveUp {
-        /// Why.
+        /// What it gave up for.
         pub by: GiveUp,
         /// The PSN that was not acknowledged.
         pub psn: u32,

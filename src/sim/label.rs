@@ -360,6 +360,8 @@ impl Run {
                 }
             } else if std::mem::replace(&mut seen[journey.tx as usize], true) {
                 label.class = Class::CaptureDuplicate;
+                // A transmission counts once, however often it is recorded.
+                truth.payload_bytes -= t.payload as u64;
                 if !is_cnp {
                     truth.space(direction).capture_duplicates += 1;
                 }

@@ -84,7 +84,7 @@ proptest! {
         let frames = read(SOME[which]);
         let mut shifted = frames.clone();
         shifted.iter_mut().for_each(|frame| frame.time += by);
-        let names = ["first_ns", "last_ns", "start_ns", "timestamp_resolution_ns", "limitations"];
+        let names = ["first_ns", "last_ns", "start_ns", "timestamp_resolution_ns", "limitations", "id"];
         prop_assert_eq!(without(&analyze(&frames), &names), without(&analyze(&shifted), &names));
     }
 
@@ -159,7 +159,7 @@ fn cutting_changes_only_what_needs_the_whole_frame() {
         let frames = read(path);
         let mut cut = frames.clone();
         cut.iter_mut().for_each(|frame| frame.bytes.truncate(96));
-        let names = ["icrc", "corrupt", "why", "truncated_packets", "bytes_captured", "limitations"];
+        let names = ["icrc", "corrupt", "why", "truncated_packets", "bytes_captured", "limitations", "id"];
         assert_eq!(without(&analyze(&frames), &names), without(&analyze(&cut), &names), "{path}");
     }
 }

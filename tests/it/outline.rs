@@ -10,7 +10,8 @@ use rdmawire::{
 use serde_json::Value;
 
 /// What an outline does not have.
-const IN_FULL: [&str; 13] = [
+const IN_FULL: [&str; 14] = [
+    "uid",
     "src",
     "dst",
     "vlans",

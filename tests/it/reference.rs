@@ -154,9 +154,29 @@ fn assert_one_report(frames: &[Frame], random: &mut Random, options: Options, wh
     }
     let packets = plain.packets();
     let [plain, prepared, reference] = [plain, prepared, reference].map(report);
-    assert!(plain == reference, "{what}");
-    assert!(plain == prepared, "{what}, prepared");
+    assert!(plain == reference, "{what}: {}", difference(&plain, &reference));
+    assert!(plain == prepared, "{what}, prepared: {}", difference(&plain, &prepared));
     packets
+}
+
+/// Where two reports first differ, and what stands there.
+fn difference(a: &str, b: &str) -> String {
+    fn walk(a: &serde_json::Value, b: &serde_json::Value, path: &str) -> Option<String> {
+        use serde_json::Value::{Array, Object};
+        match (a, b) {
+            (a, b) if a == b => None,
+            (Object(x), Object(y)) => {
+                let names = x.keys().chain(y.keys());
+                names.into_iter().find_map(|name| walk(&a[name], &b[name], &format!("{path}.{name}")))
+            }
+            (Array(x), Array(y)) if x.len() == y.len() => {
+                (0..x.len()).find_map(|at| walk(&x[at], &y[at], &format!("{path}[{at}]")))
+            }
+            _ => Some(format!("{path}: {a} and {b}")),
+        }
+    }
+    let [a, b] = [a, b].map(|report| serde_json::from_str::<serde_json::Value>(report).unwrap());
+    walk(&a, &b, "").unwrap_or_default()
 }
 
 /// The shipped captures, so many frames of each, and where they are.

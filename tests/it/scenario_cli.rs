@@ -37,8 +37,8 @@ fn an_event_that_strikes_nothing_is_said() {
         assert!(done.status.success());
         String::from_utf8(done.stderr).unwrap()
     };
-    assert_eq!(said(&example("rnr.toml")), "");
-    assert!(said(&file).ends_with("(drop) strikes no packet\n"), "{}", said(&file));
+    assert!(!said(&example("rnr.toml")).contains("strikes no packet"));
+    assert!(said(&file).contains("(drop) strikes no packet\n"), "{}", said(&file));
 }
 
 #[test]

@@ -48,6 +48,10 @@ impl<V: Visitor> Walk<'_, '_, V> {
 
     /// IEEE 802.3 with a length, which the frame may have padding behind.
     fn llc(&mut self, length: u16) -> Option<()> {
+        // No frame is so short: what stands there is no length.
+        if usize::from(length) < Llc::LEN {
+            return self.unread(Numbers::EtherType, length);
+        }
         self.tag(Kind::Llc)?;
         self.end = self.end.min(self.at + usize::from(length));
         let llc = self.take::<Llc>()?;
