@@ -23,7 +23,6 @@ mod annotate;
 #[cfg(feature = "sim")]
 mod balance;
 mod capture;
-mod causes;
 #[cfg(all(unix, feature = "cli"))]
 mod cli_analyze;
 #[cfg(feature = "cli")]
@@ -60,8 +59,6 @@ mod frame_order;
 mod gate;
 #[cfg(all(unix, feature = "cli"))]
 mod gate_cli;
-#[cfg(feature = "sim")]
-mod gave_up;
 mod grammar;
 #[cfg(all(feature = "arrow", feature = "compression"))]
 mod header_rows;

@@ -5,7 +5,6 @@ mod links;
 mod lists;
 mod rows;
 mod sections;
-mod stopped;
 
 pub use findings::{FINDINGS, FindingKind, Need, Scope};
 
