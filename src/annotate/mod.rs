@@ -8,7 +8,7 @@
 //!
 //! | word | value |
 //! |---|---|
-//! | `class` | the packet's [`Class`](crate::report::Class) |
+//! | `class` | the packet's [`Class`] |
 //! | `flow`, `conn` | numbers of its flow and connection in the report |
 //! | `qp`, `peer` | the queue pair that it goes to, and that of its sender where it is known |
 //! | `begins` | 1: it is the first packet of its flow |
