@@ -35,6 +35,7 @@ class Options(TypedDict, total=False):
     icrc: bool
     roce_ports: Optional[Sequence[int]]
     reorder_window: Optional[Duration]
+    order: Optional[str]
     ack_timeout: Optional[Duration]
     speed: Union[int, str, None]
     storm: Optional[str]
@@ -72,6 +73,8 @@ def analyze(
     `icrc`: whether to verify ICRCs; `True` by default.
     `roce_ports`: one or two UDP destination ports of RoCEv2, 4791 by default.
     `reorder_window`: how late the network may deliver a packet, 50 us by default.
+    `order`: the order in which frames are analyzed, `"time"` or `"file"`; by default, where times step back, the one in which more packets
+    have the PSN that their flow expects.
     `ack_timeout`: the acknowledgement timeout of all queue pairs: IBTA's exponent as an `int`, or a time (`"67ms"`, `timedelta`).
     `speed`: the speed of the links in bit/s, or `"400G"`. The durations of pauses need it.
     `storm`: when a pause is a storm: `"sonic-broadcom"`, `"cisco"`, …, or two times as `"100ms,1s"`.

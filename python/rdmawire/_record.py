@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from copy import copy
 from html import escape
+from keyword import iskeyword
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, ClassVar, Dict, Mapping, Optional, Union
 
@@ -17,7 +18,10 @@ if TYPE_CHECKING:
 
 
 class Record:
-    """An object of a report. Its fields are attributes; `to_dict` gives them as they are in JSON."""
+    """An object of a report. Its fields are attributes; `to_dict` gives them as they are in JSON.
+
+    A field with the name of a keyword of Python has `_` behind it: `cause.with_` is `with` in JSON.
+    """
 
     _classes: ClassVar[Dict[str, type[Record]]] = {}
     _nested: ClassVar[Mapping[str, str]] = {}
@@ -35,13 +39,14 @@ class Record:
         def __getattr__(self, name: str) -> Any:
             if name.startswith("_"):
                 raise AttributeError(name)
+            field = name[:-1] if name.endswith("_") and iskeyword(name[:-1]) else name
             try:
-                value = self._data[name]
+                value = self._data[field]
             except KeyError:
-                if name not in self._left_out:
+                if field not in self._left_out:
                     raise AttributeError(f"a {type(self).__name__} has no {name!r}") from None
-                value = copy(self._left_out[name])
-            record = self._nested.get(name)
+                value = copy(self._left_out[field])
+            record = self._nested.get(field)
             if record is not None:
                 value = _wrapped(value, record)
             self.__dict__[name] = value
@@ -52,7 +57,7 @@ class Record:
         return self._data
 
     def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self._data]
+        return [*super().__dir__(), *map(_attribute, self._data)]
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and isinstance(other, Record) and self._data == other._data
@@ -68,8 +73,12 @@ class Record:
                 return "{…}" if isinstance(value, dict) else f"[{len(value)} …]"
             return repr(value)
 
-        fields = ", ".join(f"{name}={short(value)}" for name, value in self._data.items())
+        fields = ", ".join(f"{_attribute(name)}={short(value)}" for name, value in self._data.items())
         return f"{type(self).__name__}({fields})"
+
+
+def _attribute(field: str) -> str:
+    return f"{field}_" if iskeyword(field) else field
 
 
 def _wrapped(value: Any, record: str) -> Any:

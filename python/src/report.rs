@@ -13,7 +13,7 @@ use rdmawire::{
     },
     grammar::{self, units},
     icrc::State,
-    report::{self, Renderer, Severity, json::Json, table::Table},
+    report::{self, FrameOrder, Renderer, Severity, json::Json, table::Table},
 };
 
 use crate::{
@@ -50,6 +50,7 @@ pub(crate) struct Asked {
     icrc: Option<bool>,
     roce_ports: Option<Vec<u16>>,
     reorder_window: Option<Quantity>,
+    order: Option<String>,
     ack_timeout: Option<Quantity>,
     speed: Option<Quantity>,
     storm: Option<String>,
@@ -76,6 +77,7 @@ impl Asked {
         if let Some(window) = self.reorder_window.take() {
             options.reorder_window_ns = ns(window, "reorder_window")?;
         }
+        options.order = self.order.as_deref().map(frame_order).transpose()?;
         options.ack_timeout_ns = match self.ack_timeout.take() {
             None => None,
             Some(Quantity::Number(exponent)) => Some(ack_timeout(&exponent.to_string())?),
@@ -112,6 +114,11 @@ impl Asked {
         }
         Ok(options)
     }
+}
+
+fn frame_order(name: &str) -> PyResult<FrameOrder> {
+    let mut orders = [FrameOrder::Time, FrameOrder::File].into_iter();
+    orders.find(|order| order.name() == name).ok_or_else(|| error::plain("order: expected time or file"))
 }
 
 fn ack_timeout(text: &str) -> PyResult<i64> {

@@ -6,6 +6,7 @@ import gzip
 import importlib.util
 import io
 import json
+import keyword
 import pickle
 import re
 from datetime import timedelta
@@ -18,6 +19,7 @@ from conftest import ALL, PCAPS, ROOT
 
 import rdmawire
 from rdmawire._record import Record
+from rdmawire.report import Cause
 
 Command = Callable[..., Dict[str, Any]]
 
@@ -35,6 +37,7 @@ def test_a_report_is_that_of_the_command_line(path: Path, command_json: Command)
         ({"interval": timedelta(milliseconds=10)}, ["--interval", "10ms"]),
         ({"interval": 10_000_000}, ["--interval", "10ms"]),
         ({"reorder_window": "5ms"}, ["--reorder-window", "5ms"]),
+        ({"order": "file"}, ["--order", "file"]),
         ({"ack_timeout": 14}, ["--ack-timeout", "14"]),
         ({"ack_timeout": "67ms"}, ["--ack-timeout", "67ms"]),
         ({"speed": "400G", "storm": "cisco"}, ["--speed", "400G", "--storm", "cisco"]),
@@ -82,10 +85,10 @@ def test_a_map_of_priorities(capture: Path, tmp_path: Path, command_json: Comman
 
 
 def test_options_of_the_command_line_are_options_here(command: Callable[..., str]) -> None:
-    """Options of analyses, not of what is printed or written."""
+    """Options of analyses, not of what is printed or written. Sources say which files are one trace; a log is read beside the report."""
     names = set(re.findall(r"^ +(?:-\w, )?--([a-z-]+)", command("analyze", "--help"), re.MULTILINE))
     output = {"merge", "json", "html", "flow", "perfetto", "top", "sort", "every", "threads", "csv", "ndjson", "parquet"}
-    output |= {"messages", "force", "color", "config", "help", "version"}
+    output |= {"separate", "log", "messages", "force", "color", "config", "help", "version"}
     states = {"state-in", "state-out"}
     here = {{"roce_ports": "roce-port"}.get(name, name.replace("_", "-")) for name in rdmawire.Options.__annotations__}
     assert names - output - states == here - {"strict"}
@@ -123,12 +126,13 @@ def test_sources_of_every_kind_give_one_report(capture: Path) -> None:
 def compare(value: Any, raw: Any) -> int:
     """Objects have what JSON has. Returns how many there were."""
     if isinstance(value, Record):
-        known = set(raw)
+        # A keyword has `_` behind it.
+        known = {f"{name}_" if keyword.iskeyword(name) else name: name for name in raw}
         annotated = {name for name in type(value).__annotations__ if not name.startswith("_")}
-        assert known <= annotated, f"{type(value).__name__} has no {known - annotated}"
-        for name in annotated - known:
+        assert set(known) <= annotated, f"{type(value).__name__} has no {set(known) - annotated}"
+        for name in annotated - set(known):
             assert getattr(value, name) in ({}, None), name
-        return 1 + sum(compare(getattr(value, name), raw[name]) for name in known)
+        return 1 + sum(compare(getattr(value, name), raw[field]) for name, field in known.items())
     if isinstance(raw, list):
         assert len(value) == len(raw)
         return sum(map(compare, value, raw))
@@ -145,6 +149,14 @@ def test_attributes_are_the_fields() -> None:
     assert sum(compare(report, report.to_dict()) for report in reports) > 3000
     with pytest.raises(AttributeError, match="a Report has no 'flow_count'"):
         getattr(reports[0], "flow_count")
+
+
+def test_a_keyword_has_an_underscore_behind_it() -> None:
+    cause = Cause({"with": {"affected": 3, "flows": 4}, "without": {"affected": 0, "flows": 9}})
+    assert (cause.with_.affected, cause.without.flows) == (3, 9)
+    assert "with_" in dir(cause) and repr(cause).startswith("Cause(with_=") and cause.to_dict()["with"]["flows"] == 4
+    with pytest.raises(AttributeError, match="a Cause has no 'class_'"):
+        getattr(cause, "class_")
 
 
 def test_a_report_is_kept_and_read_again(capture: Path, tmp_path: Path, command: Callable[..., str]) -> None:

@@ -11,8 +11,8 @@ from typing import Any
 HEAD = '''"""The report of an analysis, as typed objects.
 
 Made by the build (tools/report_types.py) from the JSON Schema of the report (`rdmawire explain schema`). Fields and words are
-those of `rdmawire analyze --json`. Units stand in names. A figure that the capture cannot prove is `None`, and `why` of the object
-that has it says why.
+those of `rdmawire analyze --json`; a field with the name of a keyword of Python has `_` behind it. Units stand in names. A figure
+that the capture cannot prove is `None`, and `why` of the object that has it says why.
 """
 
 from __future__ import annotations
@@ -96,14 +96,14 @@ class Types:
         empty: list[str] = []
         fields = []
         for field, of in schema["properties"].items():
-            if keyword.iskeyword(field):
-                raise SystemExit(f"{name}.{field} is a keyword of Python")
             kind, record = self.type(of)
             if record:
                 nested[field] = record
             if field not in schema.get("required", []):
                 empty.append(field)
-            fields += [f"    {field}: {kind}", docstring(doc_of(of), "    ")] if doc_of(of) else [f"    {field}: {kind}"]
+            # As `Record` has it.
+            attribute = f"{field}_" if keyword.iskeyword(field) else field
+            fields += [f"    {attribute}: {kind}", docstring(doc_of(of), "    ")] if doc_of(of) else [f"    {attribute}: {kind}"]
         if nested:
             lines.append(f"    _nested: ClassVar[Mapping[str, str]] = {json.dumps(nested)}")
         if empty:
