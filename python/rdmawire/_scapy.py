@@ -73,4 +73,4 @@ def from_scapy(packet: Any, *, frame: int = 1, link: Optional[int] = None) -> Pa
 
 def _ns(time: Any) -> int:
     """Nanoseconds of a time in seconds: exact of scapy's `EDecimal`, and of a `float` as near as that comes."""
-    return round(time * 1_000_000_000)
+    return int(round(time * 1_000_000_000))

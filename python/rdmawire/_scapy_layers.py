@@ -12,7 +12,7 @@ from scapy.fields import ByteField, IntField, LongField, X3BytesField, XIntField
 from scapy.packet import Packet
 
 
-class _Extended(Packet):  # type: ignore[misc]
+class _Extended(Packet):
     """A header behind the BTH."""
 
     def guess_payload_class(self, payload: bytes) -> Any:
@@ -102,8 +102,8 @@ def _bind() -> None:
         chain = CHAINS.get(bth.opcode, []) if isinstance(bth, BTH) else []
         return chain[1] if len(chain) > 1 and chain[0] is AETH and payload else Packet.guess_payload_class(self, payload)
 
-    BTH.guess_payload_class = behind_bth
-    AETH.guess_payload_class = behind_aeth
+    BTH.guess_payload_class = behind_bth  # type: ignore[method-assign]
+    AETH.guess_payload_class = behind_aeth  # type: ignore[method-assign]
 
 
 _bind()

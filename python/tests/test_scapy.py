@@ -86,7 +86,7 @@ def test_a_cut_frame_keeps_its_length_on_the_wire(capture: Path) -> None:
 
 HEADERS = {
     "eth / ipv4 / udp / bth opcode=rc-write-only / reth va=0x1000 r_key=7 dma_len=4 / payload hex:01020304": ("RETH", "va", 0x1000),
-    "eth / ipv4 / udp / bth opcode=rc-write-only-imm / reth dma_len=4 / immdt data=9 / payload hex:01020304": ("ImmDt", "data", 9),
+    "eth / ipv4 / udp / bth opcode=rc-write-only-with-immediate / reth dma_len=4 / immdt data=9 / payload hex:01020304": ("ImmDt", "data", 9),
     "eth / ipv4 / udp / bth opcode=ud-send-only / deth q_key=5 src_qp=0x11 / payload hex:01020304": ("DETH", "src_qp", 0x11),
     "eth / ipv4 / udp / bth opcode=rc-fetch-add / atomiceth swap_data=3": ("AtomicETH", "swap_data", 3),
     "eth / ipv4 / udp / bth opcode=rc-atomic-acknowledge / aeth / atomicacketh original_data=8": ("AtomicAckETH", "original_data", 8),

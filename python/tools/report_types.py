@@ -93,21 +93,21 @@ class Types:
     def record(self, name: str, schema: dict[str, Any], base: str) -> str:
         lines = [f"class {name}({base}):", docstring(doc_of(schema) or name, "    "), ""]
         nested: dict[str, str] = {}
-        empty: list[str] = []
+        empty: dict[str, str] = {}
         fields = []
         for field, of in schema["properties"].items():
             kind, record = self.type(of)
             if record:
                 nested[field] = record
             if field not in schema.get("required", []):
-                empty.append(field)
+                empty[field] = "[]" if of.get("type") == "array" else "{}"
             # As `Record` has it.
             attribute = f"{field}_" if keyword.iskeyword(field) else field
             fields += [f"    {attribute}: {kind}", docstring(doc_of(of), "    ")] if doc_of(of) else [f"    {attribute}: {kind}"]
         if nested:
             lines.append(f"    _nested: ClassVar[Mapping[str, str]] = {json.dumps(nested)}")
         if empty:
-            lines.append(f"    _left_out: ClassVar[Mapping[str, Any]] = {{{', '.join(f'{json.dumps(one)}: {{}}' for one in empty)}}}")
+            lines.append(f"    _left_out: ClassVar[Mapping[str, Any]] = {{{', '.join(f'{json.dumps(one)}: {value}' for one, value in empty.items())}}}")
         return "\n".join(lines + fields) + "\n"
 
     def module(self) -> str:
