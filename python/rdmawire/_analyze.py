@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Dict, List, Optional, Protocol, Sequence, TypedDict, Union
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Protocol, Sequence, TypedDict, Union
 
 from . import _native
 from ._state import _Kept
@@ -34,6 +34,7 @@ class Options(TypedDict, total=False):
     filter: Optional[str]
     icrc: bool
     roce_ports: Optional[Sequence[int]]
+    decap: Optional[Mapping[int, str]]
     reorder_window: Optional[Duration]
     order: Optional[str]
     ack_timeout: Optional[Duration]
@@ -72,6 +73,8 @@ def analyze(
     `filter`: analyze only frames that match, such as `"ip.dst == 10.0.0.2"`.
     `icrc`: whether to verify ICRCs; `True` by default.
     `roce_ports`: one or two UDP destination ports of RoCEv2, 4791 by default.
+    `decap`: UDP destination ports of tunnels, and what they are: `{8473: "vxlan"}`; also `"vxlan-gpe"`, `"geneve"`, `"gue"`, `"gre"`, `"mpls"`,
+    `"tzsp"`, `"ethernet"`. At most four. Those of IANA are known.
     `reorder_window`: how late the network may deliver a packet, 50 us by default.
     `order`: the order in which frames are analyzed, `"time"` or `"file"`; by default, where times step back, the one in which more packets
     have the PSN that their flow expects.

@@ -1,6 +1,6 @@
 //! Analysis, and gates over its reports.
 
-use std::{ffi::CString, time::Duration};
+use std::{collections::BTreeMap, ffi::CString, time::Duration};
 
 use pyo3::{exceptions::PyUserWarning, prelude::*, types::PyBytes};
 use rdmawire::{
@@ -49,6 +49,7 @@ pub(crate) struct Asked {
     filter: Option<String>,
     icrc: Option<bool>,
     roce_ports: Option<Vec<u16>>,
+    decap: Option<BTreeMap<u16, String>>,
     reorder_window: Option<Quantity>,
     order: Option<String>,
     ack_timeout: Option<Quantity>,
@@ -70,6 +71,9 @@ impl Asked {
             verify_icrc: self.icrc.unwrap_or(true),
             ..Options::default()
         };
+        if let Some(decap) = &self.decap {
+            options.dissect.tunnels = source::tunnels(decap)?;
+        }
         let ns = |quantity: Quantity, what| {
             let ns = quantity.read(what, units::duration)?;
             i64::try_from(ns).map_err(|_| error::plain(format_args!("{what}: too long")))

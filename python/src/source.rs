@@ -1,6 +1,7 @@
 //! Where frames come from: paths, bytes, file objects.
 
 use std::{
+    collections::BTreeMap,
     io::{self, Cursor, Read},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
@@ -14,8 +15,9 @@ use pyo3::{
 };
 use rdmawire::{
     capture::{self, Info, Reader, Record, Series, Source},
-    dissect::{self, ROCE_PORT},
+    dissect::{self, MAX_PORTS, ROCE_PORT},
     filter::Filter,
+    wire::Kind,
 };
 
 use crate::error;
@@ -205,6 +207,31 @@ pub(crate) fn each(
 /// `filter=`.
 pub(crate) fn filter(text: Option<&str>) -> PyResult<Option<Filter>> {
     text.map(|text| Filter::parse(text).map_err(|error| error::text("filter", &error))).transpose()
+}
+
+/// `decap=`: ports, and the header behind UDP. Names are those of `--decap`.
+pub(crate) fn tunnels(decap: &BTreeMap<u16, String>) -> PyResult<[(u16, Kind); MAX_PORTS]> {
+    const TUNNELS: [(&str, Kind); 8] = [
+        ("vxlan", Kind::Vxlan),
+        ("vxlan-gpe", Kind::VxlanGpe),
+        ("geneve", Kind::Geneve),
+        ("gue", Kind::Gue),
+        ("gre", Kind::Gre),
+        ("mpls", Kind::Mpls),
+        ("tzsp", Kind::Tzsp),
+        ("ethernet", Kind::Ethernet),
+    ];
+    let mut tunnels = dissect::Options::default().tunnels;
+    if decap.len() > MAX_PORTS || decap.contains_key(&0) {
+        return Err(error::plain(format_args!("decap: at most {MAX_PORTS} ports, from 1 to 65535")));
+    }
+    for (to, (&port, name)) in tunnels.iter_mut().zip(decap) {
+        let found = TUNNELS.iter().find(|tunnel| tunnel.0 == name);
+        let names = || TUNNELS.map(|tunnel| tunnel.0).join(", ");
+        let kind = found.ok_or_else(|| error::plain(format_args!("decap: expected one of {}", names())))?.1;
+        *to = (port, kind);
+    }
+    Ok(tunnels)
 }
 
 /// `roce_ports=`.

@@ -82,6 +82,10 @@ def test_wrong_arguments_say_where(capture: Path) -> None:
         rdmawire.analyze(capture, interval=0)
     with pytest.raises(rdmawire.Error, match="ack_timeout: an exponent from 1 to 31"):
         rdmawire.analyze(capture, ack_timeout=32)
+    with pytest.raises(rdmawire.Error, match="decap: expected one of vxlan, vxlan-gpe"):
+        rdmawire.analyze(capture, decap={8473: "vlan"})
+    with pytest.raises(rdmawire.Error, match="decap: at most 4 ports"):
+        rdmawire.analyze(capture, decap={0: "vxlan"})
     with pytest.raises(rdmawire.Error, match="order: expected time or file"):
         rdmawire.analyze(capture, order="size")
     with pytest.raises(rdmawire.Error, match="storm: expected sonic-broadcom"):

@@ -42,6 +42,7 @@ def test_a_report_is_that_of_the_command_line(path: Path, command_json: Command)
         ({"ack_timeout": "67ms"}, ["--ack-timeout", "67ms"]),
         ({"speed": "400G", "storm": "cisco"}, ["--speed", "400G", "--storm", "cisco"]),
         ({"roce_ports": [4790]}, ["--roce-port", "4790"]),
+        ({"decap": {4791: "ethernet", 8473: "vxlan"}}, ["--decap", "4791=ethernet,8473=vxlan"]),
         ({"icrc": False}, ["--icrc", "off"]),
         ({"max_flows": 1}, ["--max-flows", "1"]),
     ],
@@ -131,7 +132,7 @@ def compare(value: Any, raw: Any) -> int:
         annotated = {name for name in type(value).__annotations__ if not name.startswith("_")}
         assert set(known) <= annotated, f"{type(value).__name__} has no {set(known) - annotated}"
         for name in annotated - set(known):
-            assert getattr(value, name) in ({}, None), name
+            assert getattr(value, name) in ({}, [], None), name
         return 1 + sum(compare(getattr(value, name), raw[field]) for name, field in known.items())
     if isinstance(raw, list):
         assert len(value) == len(raw)
