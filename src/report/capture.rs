@@ -95,7 +95,7 @@ records! {
         pub number: Option<u16>,
         /// What the number stands for, as Wireshark has it, if it is known.
         pub name: Option<String>,
-        /// Frames.
+        /// How many frames.
         pub frames: u64,
         /// Their bytes on the wire.
         pub bytes: u64,

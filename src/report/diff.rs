@@ -29,7 +29,7 @@ records! {
     pub struct Tap {
         /// The capture's name.
         pub name: String,
-        /// Frames.
+        /// How many frames.
         pub frames: u64,
         /// Packets of the InfiniBand transport that were compared.
         pub packets: u64,
