@@ -9,7 +9,6 @@ use rdmawire::{
     craft::{Channel, Path},
     dissect::{self, Link},
     opcode::Opcode,
-    report::text::{self, write_diff},
     taps::{self, Taps},
     wire::{Ecn, Hex16, Ipv4, Psn, Qpn},
 };
@@ -79,8 +78,9 @@ fn diff(seen: &[Vec<(i64, Vec<u8>)>; 2]) {
     }
     let total = report.total();
     assert!(total.delivered + total.undelivered() <= (seen[0].len() + seen[1].len()) as u64, "{total:?}");
-    let mut out = Vec::new();
-    write_diff(&report, &text::Options::default(), &mut out).expect("memory does not fail");
+    #[cfg(feature = "cli")]
+    rdmawire::report::text::write_diff(&report, &rdmawire::report::text::Options::default(), &mut Vec::new())
+        .expect("memory does not fail");
     serde_json::to_string(&report).expect("a report is JSON");
 }
 
