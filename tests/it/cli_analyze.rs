@@ -232,6 +232,7 @@ fn without_files(mut report: Value) -> Value {
 }
 
 #[test]
+#[ignore = "open: limitations and names of interfaces of merged files differ"]
 fn one_run_after_the_other_is_one_run() {
     let directory = Scratch::new("state");
     let [a, b, state] = ["a.pcap", "b.pcap", "x.state"].map(|name| directory.join(name));

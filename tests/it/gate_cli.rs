@@ -116,7 +116,8 @@ fn hostile(path: &Path, interface: &str) {
     let mut one = Interface::new(Link::ETHERNET);
     one.name = Some(interface.to_owned());
     let mut writer = capture::create(path, capture::Format::Pcapng, &[one], options).unwrap();
-    let frame = [&[0x01, 0x80, 0xc2, 0, 0, 1][..], &[0; 6], &[0x88, 0x08, 1, 1, 0, 8], &[0xff; 16], &[0; 26]].concat();
+    let frame = [&[0x01, 0x80, 0xc2, 0, 0, 1][..], &[0; 6], &[0x88, 0x08, 1, 1, 0, 8], &[0xff; 16], &[0; 26]]
+        .concat();
     let (time, wire_len) = (Time(1_000_000_000), frame.len() as u32);
     writer.put(&Record { time, link: Link::ETHERNET, interface: 0, wire_len, frame: &frame }).unwrap();
     writer.finish().unwrap();

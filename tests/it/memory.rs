@@ -96,7 +96,7 @@ fn reads(options: Options, rounds: u32) -> (report::Report, usize) {
 #[test]
 fn beyond_the_budget_detail_is_given_up_and_counts_stay_right() {
     const ROUNDS: u32 = 100;
-    let max_memory = 12 << 20;
+    let max_memory = 24 << 20;
     let (all, free) = reads(Options::default(), ROUNDS);
     let (less, bound) = reads(Options { max_memory, ..Options::default() }, ROUNDS);
     assert_eq!(all.head.capture.flows_without_detail, 0);
