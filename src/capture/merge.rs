@@ -111,7 +111,7 @@ impl Merge {
         }
         interfaces[at] = Some(number);
         if usize::from(number) == self.info.interfaces.len() {
-            let known = capture.info().interfaces.get(at).cloned().unwrap_or_default();
+            let known = capture.interface(at).cloned().unwrap_or_default();
             let file = capture.files().next().map(|info| info.name.clone());
             self.info.interfaces.push(Interface { file, ..known });
         }

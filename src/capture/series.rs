@@ -122,6 +122,12 @@ impl Series {
         }
     }
 
+    /// The interface with this number, also of a file that is still read.
+    pub(super) fn interface(&self, number: usize) -> Option<&Interface> {
+        let known = if self.is_plain { self.reader.info() } else { &self.info };
+        known.interfaces.get(number)
+    }
+
     /// The frame at a place that [`advance`](Series::advance) just gave.
     #[inline(always)]
     pub(super) fn record(&self, place: Place) -> Record<'_> {

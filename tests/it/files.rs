@@ -294,7 +294,6 @@ fn but_names(mut report: Value) -> Value {
 }
 
 #[test]
-#[ignore = "open: parts of a pcapng that is cut within differ with --merge"]
 fn parts_of_a_capture_are_the_whole_in_every_command() {
     let mut seed = 7u64;
     let mut random = |below: usize| {
