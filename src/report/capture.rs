@@ -52,7 +52,7 @@ records! {
         pub time_steps_back: u64,
         /// The order in which frames are analyzed, where the order of their times is not that of the file: the one in which more
         /// packets have the PSN that their flow expects, or the one asked for. `None` where the two are the same.
-        pub order: Option<FrameOrder>,
+        pub frame_order: Option<FrameOrder>,
         /// How far the two orders are apart: the most nanoseconds by which a frame is behind a later one.
         pub order_apart_ns: Option<u64>,
         /// Flows that left the table because there were too many.

@@ -67,13 +67,13 @@ const SEEDS: [u32; 3] = [1, 2, 3];
 fn queues_that_are_flushed_in_turn() {
     for (seed, (queues, flush)) in SEEDS.into_iter().zip([(4, "20us"), (8, "200us"), (3, "2ms")]) {
         let tidy = analyze(&play(seed, "10G", ""), None);
-        assert_eq!((tidy.head.capture.order, tidy.head.capture.time_steps_back), (None, 0));
+        assert_eq!((tidy.head.capture.frame_order, tidy.head.capture.time_steps_back), (None, 0));
         let run = play(seed, "10G", &format!("queues = {queues}\nflush = \"{flush}\""));
         let report = analyze(&run, None);
         assert_eq!(counts(&report), counts(&tidy), "{flush}");
         assert!(counts(&report)[0] > 500);
         let capture = &report.head.capture;
-        assert_eq!(capture.order, Some(FrameOrder::Time), "{flush}");
+        assert_eq!(capture.frame_order, Some(FrameOrder::Time), "{flush}");
         assert!(capture.order_apart_ns.unwrap() > 10_000 && capture.time_steps_back > 5, "{capture:?}");
         // Told otherwise, it shows what this is about.
         let by_file = analyze(&run, Some(FrameOrder::File));
@@ -93,7 +93,7 @@ fn stamps_that_jitter() {
             again.abs_diff(truth) * 200 <= truth && late <= 20 && copies == 0,
             "{jitter}: {again} of {truth}, {late}, {copies}"
         );
-        assert_eq!(report.head.capture.order, Some(FrameOrder::File), "{jitter}");
+        assert_eq!(report.head.capture.frame_order, Some(FrameOrder::File), "{jitter}");
         let by_time = analyze(&run, Some(FrameOrder::Time));
         assert!(counts(&by_time)[1] > 500, "{:?}", counts(&by_time));
     }

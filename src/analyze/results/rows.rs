@@ -82,7 +82,7 @@ impl Tracker {
             fragmented_packets: counts.fragmented,
             mirror_lost_packets: self.mirrors.lost(),
             time_steps_back: counts.steps_back,
-            order: counts.order.map(|(order, _)| order),
+            frame_order: counts.order.map(|(order, _)| order),
             order_apart_ns: counts.order.map(|(_, apart)| apart),
             evicted_flows: counts.evicted_flows,
             flows_without_detail: self.flows.without_detail(),

@@ -78,7 +78,7 @@ pub(super) fn limitations(
     if capture.time_steps_back > 0 {
         let steps = several(capture.time_steps_back, "time");
         let apart = duration(capture.order_apart_ns.unwrap_or(0));
-        limitations.push(match capture.order {
+        limitations.push(match capture.frame_order {
             Some(FrameOrder::Time) => {
                 format!("Time steps back {steps}: frames are analyzed in the order of their times, up to {apart} from their place in the file.")
             }
