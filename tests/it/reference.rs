@@ -159,24 +159,27 @@ fn assert_one_report(frames: &[Frame], random: &mut Random, options: Options, wh
     packets
 }
 
-/// Where two reports first differ, and what stands there.
+/// Where two reports differ, and what stands there: the first ten places.
 fn difference(a: &str, b: &str) -> String {
-    fn walk(a: &serde_json::Value, b: &serde_json::Value, path: &str) -> Option<String> {
+    fn walk(a: &serde_json::Value, b: &serde_json::Value, path: &str, to: &mut Vec<String>) {
         use serde_json::Value::{Array, Object};
         match (a, b) {
-            (a, b) if a == b => None,
+            (a, b) if a == b => {}
             (Object(x), Object(y)) => {
-                let names = x.keys().chain(y.keys());
-                names.into_iter().find_map(|name| walk(&a[name], &b[name], &format!("{path}.{name}")))
+                let names: std::collections::BTreeSet<_> = x.keys().chain(y.keys()).collect();
+                names.into_iter().for_each(|name| walk(&a[name], &b[name], &format!("{path}.{name}"), to));
             }
             (Array(x), Array(y)) if x.len() == y.len() => {
-                (0..x.len()).find_map(|at| walk(&x[at], &y[at], &format!("{path}[{at}]")))
+                (0..x.len()).for_each(|at| walk(&x[at], &y[at], &format!("{path}[{at}]"), to));
             }
-            _ => Some(format!("{path}: {a} and {b}")),
+            _ => to.push(format!("{path}: {a} and {b}")),
         }
     }
     let [a, b] = [a, b].map(|report| serde_json::from_str::<serde_json::Value>(report).unwrap());
-    walk(&a, &b, "").unwrap_or_default()
+    let mut all = Vec::new();
+    walk(&a, &b, "", &mut all);
+    all.truncate(10);
+    all.join("; ")
 }
 
 /// The shipped captures, so many frames of each, and where they are.
@@ -198,7 +201,6 @@ fn assert_enough(traces: u64, packets: u64) {
 }
 
 #[test]
-#[ignore = "open: where frames are damaged, runs and the reference differ in completed and broken messages"]
 fn damaged_captures_have_one_report() {
     let mut random = Random::new(1);
     let (mut traces, mut packets) = (0, 0);
@@ -225,7 +227,6 @@ fn traffic_both_ways_has_one_report() {
 }
 
 #[test]
-#[ignore = "open: where frames are damaged, runs and the reference differ in completed and broken messages"]
 fn every_operation_has_one_report() {
     let mut random = Random::new(8);
     for turn in 0..40 {
@@ -359,7 +360,6 @@ impl Wrapper {
 }
 
 #[test]
-#[ignore = "open: where frames are damaged, runs and the reference differ in completed and broken messages"]
 fn damaged_captures_have_one_report_however_they_are_wrapped() {
     let mut random = Random::new(3);
     let (mut traces, mut packets) = (0, 0);

@@ -33,6 +33,15 @@ impl Requests {
         self.trouble.get().is_none_or(|trouble| trouble.edges.back().is_none_or(|edge| edge.ends))
     }
 
+    /// Whether packets are missing, or messages wait for some: then a packet within a message that was not seen to begin is an edge.
+    pub(super) fn is_patchy(&self) -> bool {
+        self.is_missing() || self.trouble.get().is_some_and(|trouble| !trouble.edges.is_empty())
+    }
+
+    fn is_missing(&self) -> bool {
+        self.seq.rare.get().is_some_and(|rare| rare.holes.iter().next().is_some())
+    }
+
     /// Takes a packet that was not seen before. Its message may be complete now.
     #[inline(always)]
     pub(super) fn assemble(&mut self, part: &Part, x: u64) {
@@ -83,7 +92,7 @@ impl Requests {
             self.edge(Edge { x, n: 1, bytes: full, time, operation, begins: true, ends: false });
         }
         let (is_open, has_edges) = (!self.has_no_open_edge(), !self.trouble.edges.is_empty());
-        let is_missing = self.seq.rare.get().is_some_and(|rare| rare.holes.iter().next().is_some());
+        let is_missing = self.is_missing();
         if begins || ends && (has_edges || is_missing) || is_newest && is_missing && !is_open {
             // The packet that showed the gap is nearly always of the same message.
             let time = self.seq.rare.filled.map_or(time, |hole| hole.min(time));

@@ -53,6 +53,10 @@ impl Default for Of {
     }
 }
 
+const MTU: u8 = 1;
+/// No packet is missing: so one within a message that was not seen to begin is no edge of it.
+const ALL_BEFORE: u8 = 2;
+
 /// A run of SENDs and WRITEs. Both kinds are packed, so that a run is two cache lines.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
 #[repr(C, packed(2))]
@@ -63,7 +67,8 @@ struct RequestRun {
     message_start: u32,
     /// The operation of the open message.
     open: Option<Operation>,
-    knows_mtu: bool,
+    /// What the requests know, one bit each: the path MTU; all packets before.
+    knows: u8,
     /// Payload bytes that the requests know of.
     told: u32,
     /// A silence longer than this may hide a loss.
@@ -110,8 +115,9 @@ impl RunState {
     /// message or a new one.
     #[inline(always)]
     pub(crate) fn next(&self, packet: &impl FastForm, shape: &Shape, ids: &IdOrder) -> Option<u64> {
-        let Of::Requests(RequestRun { open, .. }) = &self.of else { return None };
-        let fits = open.is_none() | (!shape.begins & (*open == shape.operation));
+        let Of::Requests(RequestRun { open, knows, .. }) = &self.of else { return None };
+        let may_begin = shape.begins | (knows & ALL_BEFORE != 0);
+        let fits = (open.is_none() & may_begin) | (!shape.begins & (*open == shape.operation));
         self.silence_before(packet, fits, ids)
     }
 
@@ -255,7 +261,7 @@ impl RunState {
     /// Whether the path MTU is known. Full packets show it, so the first full packet of a flow must not be counted in a run.
     #[inline(always)]
     pub(crate) fn knows_mtu(&self) -> bool {
-        matches!(self.of, Of::Requests(RequestRun { knows_mtu: true, .. }))
+        matches!(self.of, Of::Requests(RequestRun { knows, .. }) if knows & MTU != 0)
     }
 
     /// Payload bytes of all its packets.
@@ -291,8 +297,8 @@ impl Requests {
         if !is_open || !self.is_in_order() || stop <= next {
             return None;
         }
-        let (floor, knows_mtu) = (self.floor(config), self.knows_mtu());
-        let mut of = RequestRun { floor, knows_mtu, ..RequestRun::default() };
+        let knows = if self.knows_mtu() { MTU } else { 0 } | if self.is_patchy() { 0 } else { ALL_BEFORE };
+        let mut of = RequestRun { floor: self.floor(config), knows, ..RequestRun::default() };
         if let Some(assembly) = self.assembly.take() {
             of.message_start = 0u32.wrapping_sub(assembly.bytes as u32);
             (of.message_time, of.open) = (assembly.first_time, Some(assembly.operation));
