@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// The messages of two connection managers about one connection: REQ, REP, RTU, and at its end DREQ and DREP, as
-/// Linux's rdma_cm sends them. Each is a [`Packet`]; [`Packet::edit`] changes other fields.
+/// Linux's rdma_cm sends them; what may come between (MRA, REJ, LAP, APR), and SIDR for datagrams. Each is a [`Packet`]; [`Packet::edit`] changes other fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dialog {
     /// From the active side to the passive one.
@@ -59,7 +59,7 @@ impl Dialog {
 
     /// The service ID of a port in RDMA-CM's TCP port space.
     pub const fn tcp_port(port: u16) -> ServiceId {
-        ServiceId(0x0106_0000 | port as u64)
+        ServiceId::of_port(PortSpace::Tcp, port)
     }
 
     /// Connection request. It takes 92 bytes of private data. If the service is one of RDMA-CM, its header comes first
@@ -67,12 +67,11 @@ impl Dialog {
     pub fn req(&self, private: &[u8]) -> Packet {
         let (src, dst) = (self.path.src, self.path.dst);
         let transport = match self.service {
-            Service::Uc => 1,
-            Service::Rd => 2,
-            Service::Xrc => 3,
-            _ => 0,
+            Service::Uc => CmTransport::UC,
+            Service::Rd => CmTransport::RD,
+            Service::Xrc => CmTransport::EXTENDED,
+            _ => CmTransport::RC,
         };
-        let lid = |lid: u16| Lid(if self.path.vlan.is_some() || self.is_roce() { 0xffff } else { lid });
         let req = CmReq::default()
             .with_local_comm_id(CommId(self.active_comm_id))
             .with_service_id(self.service_id)
@@ -80,41 +79,26 @@ impl Dialog {
             .with_local_qpn(self.active_qp)
             .with_responder_resources(16)
             .with_initiator_depth(16)
-            .with_remote_cm_response_timeout(20)
-            .with_transport_service_type(CmTransport(transport))
+            .with_remote_cm_response_timeout(CmTimeout(20))
+            .with_transport_service_type(transport)
             .with_starting_psn(self.passive_psn)
-            .with_local_cm_response_timeout(20)
+            .with_local_cm_response_timeout(CmTimeout(20))
             .with_retry_count(7)
             .with_p_key(self.path.p_key)
             .with_path_mtu(PathMtu::from_bytes(self.mtu).unwrap_or_default())
             .with_rnr_retry_count(7)
             .with_max_cm_retries(15)
             .with_extended_transport_type((self.service == Service::Xrc) as u8)
-            .with_primary_local_lid(lid(src.lid))
-            .with_primary_remote_lid(lid(dst.lid))
+            .with_primary_local_lid(self.lid(src.lid))
+            .with_primary_remote_lid(self.lid(dst.lid))
             .with_primary_local_gid(src.gid())
             .with_primary_remote_gid(dst.gid())
             .with_primary_packet_rate(3)
             .with_primary_traffic_class(Hex8(self.path.dscp << 2))
             .with_primary_hop_limit(self.path.ttl)
             .with_primary_sl(self.path.sl)
-            .with_primary_local_ack_timeout(19);
-        let packet = self.start(false, cm_attribute::REQ).push(req);
-        if !self.service_id.is_rdma_cm() {
-            return fill(packet, private);
-        }
-        let is_ipv4 = src.ip.is_ipv4() && dst.ip.is_ipv4();
-        // An IPv4 address is in the last four bytes; the others are zero.
-        let address = |ip: IpAddr| match ip {
-            IpAddr::V4(ip) if is_ipv4 => ip.to_ipv6_compatible(),
-            ip => to_ipv6(ip),
-        };
-        let ip_cm = IpCm::default()
-            .with_ip_version(if is_ipv4 { 4 } else { 6 })
-            .with_src_port(self.src_port)
-            .with_src_ip(address(src.ip))
-            .with_dst_ip(address(dst.ip));
-        fill(packet.push(ip_cm), private)
+            .with_primary_local_ack_timeout(AckTimeout(19));
+        self.with_addresses(self.message(false, req), private)
     }
 
     /// Reply, from the passive side.
@@ -126,24 +110,24 @@ impl Dialog {
             .with_starting_psn(self.active_psn)
             .with_responder_resources(16)
             .with_initiator_depth(16)
-            .with_target_ack_delay(15)
+            .with_target_ack_delay(CmTimeout(15))
             .with_rnr_retry_count(7)
             .with_local_ca_guid(guid(self.path.dst.mac));
-        fill(self.start(true, cm_attribute::REP).push(rep), private)
+        fill(self.message(true, rep), private)
     }
 
     /// Ready to use, from the active side.
     pub fn rtu(&self, private: &[u8]) -> Packet {
         let (from, to) = self.comm_ids(false);
         let rtu = CmRtu::default().with_local_comm_id(from).with_remote_comm_id(to);
-        fill(self.start(false, cm_attribute::RTU).push(rtu), private)
+        fill(self.message(false, rtu), private)
     }
 
     /// Rejection of the REQ, from the passive side.
     pub fn rej(&self, reason: RejectReason, private: &[u8]) -> Packet {
         let (from, to) = self.comm_ids(true);
         let rej = CmRej::default().with_local_comm_id(from).with_remote_comm_id(to).with_reason(reason);
-        fill(self.start(true, cm_attribute::REJ).push(rej), private)
+        fill(self.message(true, rej), private)
     }
 
     /// Disconnect request, from the passive side or the active one.
@@ -151,14 +135,95 @@ impl Dialog {
         let (from, to) = self.comm_ids(from_passive);
         let qpn = if from_passive { self.active_qp } else { self.passive_qp };
         let dreq = CmDreq::default().with_local_comm_id(from).with_remote_comm_id(to).with_remote_qpn(qpn);
-        fill(self.start(from_passive, cm_attribute::DREQ).push(dreq), private)
+        fill(self.message(from_passive, dreq), private)
     }
 
     /// Disconnect reply, from the passive side or the active one.
     pub fn drep(&self, from_passive: bool, private: &[u8]) -> Packet {
         let (from, to) = self.comm_ids(from_passive);
         let drep = CmDrep::default().with_local_comm_id(from).with_remote_comm_id(to);
-        fill(self.start(from_passive, cm_attribute::DREP).push(drep), private)
+        fill(self.message(from_passive, drep), private)
+    }
+
+    /// From the passive side or the active one: it needs up to so much time to answer this message.
+    pub fn mra(&self, from_passive: bool, message: CmMessage, timeout: CmTimeout) -> Packet {
+        let (from, to) = self.comm_ids(from_passive);
+        let mra = CmMra::default().with_local_comm_id(from).with_remote_comm_id(to);
+        let mra = mra.with_message_mraed(message).with_service_timeout(timeout);
+        fill(self.message(from_passive, mra), &[])
+    }
+
+    /// From the active side: the connection shall fall back to this path. Of InfiniBand, the LIDs of the path count.
+    pub fn lap(&self, alternate: &Path, private: &[u8]) -> Packet {
+        let (from, to) = self.comm_ids(false);
+        let lap = CmLap::default()
+            .with_local_comm_id(from)
+            .with_remote_comm_id(to)
+            .with_remote_qpn(self.passive_qp)
+            .with_remote_cm_response_timeout(CmTimeout(20))
+            .with_alternate_local_lid(self.lid(alternate.src.lid))
+            .with_alternate_remote_lid(self.lid(alternate.dst.lid))
+            .with_alternate_local_gid(alternate.src.gid())
+            .with_alternate_remote_gid(alternate.dst.gid())
+            .with_alternate_traffic_class(Hex8(alternate.dscp << 2))
+            .with_alternate_hop_limit(alternate.ttl)
+            .with_alternate_packet_rate(3)
+            .with_alternate_sl(alternate.sl)
+            .with_alternate_local_ack_timeout(AckTimeout(19));
+        fill(self.message(false, lap), private)
+    }
+
+    /// The answer to a LAP, from the passive side.
+    pub fn apr(&self, status: ApStatus, private: &[u8]) -> Packet {
+        let (from, to) = self.comm_ids(true);
+        let apr = CmApr::default().with_local_comm_id(from).with_remote_comm_id(to).with_ap_status(status);
+        fill(self.message(true, apr), private)
+    }
+
+    /// Asks for the queue pair of the service, from the active side; private data as in a [REQ](Dialog::req).
+    pub fn sidr_req(&self, private: &[u8]) -> Packet {
+        let req = CmSidrReq::default()
+            .with_request_id(CommId(self.active_comm_id))
+            .with_p_key(self.path.p_key)
+            .with_service_id(self.service_id);
+        self.with_addresses(self.message(false, req), private)
+    }
+
+    /// The answer: the passive side's queue pair, if the status is [`SidrStatus::VALID`].
+    pub fn sidr_rep(&self, status: SidrStatus, q_key: u32, private: &[u8]) -> Packet {
+        let (qpn, q_key) = if status == SidrStatus::VALID { (self.passive_qp, q_key) } else { (Qpn(0), 0) };
+        let rep = CmSidrRep::default()
+            .with_request_id(CommId(self.active_comm_id))
+            .with_status(status)
+            .with_qpn(qpn)
+            .with_service_id(self.service_id)
+            .with_q_key(Hex32(q_key));
+        fill(self.message(true, rep), private)
+    }
+
+    /// Private data behind RDMA-CM's header, if the service has one.
+    fn with_addresses(&self, packet: Packet, private: &[u8]) -> Packet {
+        if !self.service_id.is_rdma_cm() {
+            return fill(packet, private);
+        }
+        let (src, dst) = (self.path.src.ip, self.path.dst.ip);
+        let is_ipv4 = src.is_ipv4() && dst.is_ipv4();
+        // An IPv4 address is in the last four bytes; the others are zero.
+        let address = |ip: IpAddr| match ip {
+            IpAddr::V4(ip) if is_ipv4 => ip.to_ipv6_compatible(),
+            ip => to_ipv6(ip),
+        };
+        let ip_cm = IpCm::default()
+            .with_ip_version(if is_ipv4 { 4 } else { 6 })
+            .with_src_port(self.src_port)
+            .with_src_ip(address(src))
+            .with_dst_ip(address(dst));
+        fill(packet.push(ip_cm), private)
+    }
+
+    /// A LID as the messages have it: RoCE has none.
+    fn lid(&self, lid: u16) -> Lid {
+        Lid(if self.path.vlan.is_some() || self.is_roce() { 0xffff } else { lid })
     }
 
     /// The sender's communication ID, then the receiver's.
@@ -173,8 +238,8 @@ impl Dialog {
         self.path.link() == crate::dissect::Link::ETHERNET
     }
 
-    /// A datagram between the two queue pairs 1, up to the common MAD header.
-    fn start(&self, from_passive: bool, attribute: u16) -> Packet {
+    /// A datagram between the two queue pairs 1, up to this header. Its attribute number follows from the header.
+    fn message<H: Header>(&self, from_passive: bool, header: H) -> Packet {
         let path = if from_passive { self.path.reversed() } else { self.path };
         let channel = Channel {
             service: Service::Ud,
@@ -184,8 +249,8 @@ impl Dialog {
         };
         let mad = template::mad(MgmtClass::CM, MadMethod(3))
             .with_transaction_id(TransactionId(self.transaction_id))
-            .with_attribute_id(Hex16(attribute));
-        channel.headers(Opcode::UD_SEND_ONLY, Psn(0)).push(mad)
+            .with_attribute_id(Hex16(CmAttributes::before(H::KIND, CmAttribute::default()).0));
+        channel.headers(Opcode::UD_SEND_ONLY, Psn(0)).push(mad).push(header)
     }
 }
 

@@ -153,10 +153,7 @@ impl<'a> Info<'a> {
             if let Some(mtu) = req.path_mtu().bytes() {
                 write!(w, " MTU={mtu}")?;
             }
-            return match req.service_id() {
-                service if service.is_rdma_cm() => write!(w, " port={}", service.0 & 0xffff),
-                service => write!(w, " service={:#x}", service.0),
-            };
+            return service(w, req.service_id());
         }
         if let Some(rep) = d.get::<CmRep>() {
             let (local, remote) = (rep.local_comm_id().0, rep.remote_comm_id().0);
@@ -168,29 +165,50 @@ impl<'a> Info<'a> {
             );
         }
         if let Some(rej) = d.get::<CmRej>() {
-            let (local, remote) = (rej.local_comm_id().0, rej.remote_comm_id().0);
             write!(w, "CM REJ reason={}", rej.reason().0)?;
-            if let Some(name) = named(<RejectReason as Bits>::SHOW, rej.reason().0 as u64) {
+            if let Some(name) = rej.reason().name() {
                 write!(w, " ({name})")?;
             }
-            return write!(w, " comm={local:#x} peer={remote:#x}");
+            return ids(w, rej.local_comm_id(), rej.remote_comm_id());
         }
         if let Some(dreq) = d.get::<CmDreq>() {
-            let (local, remote) = (dreq.local_comm_id().0, dreq.remote_comm_id().0);
-            return write!(w, "CM DREQ QPN={} comm={local:#x} peer={remote:#x}", dreq.remote_qpn());
+            write!(w, "CM DREQ QPN={}", dreq.remote_qpn())?;
+            return ids(w, dreq.local_comm_id(), dreq.remote_comm_id());
         }
-        let ids = [
-            ("MRA", d.get::<CmMra>().map(|m| (m.local_comm_id(), m.remote_comm_id()))),
-            ("RTU", d.get::<CmRtu>().map(|m| (m.local_comm_id(), m.remote_comm_id()))),
-            ("DREP", d.get::<CmDrep>().map(|m| (m.local_comm_id(), m.remote_comm_id()))),
-        ];
-        for (name, ids) in ids {
-            if let Some((local, remote)) = ids {
-                return write!(w, "CM {name} comm={:#x} peer={:#x}", local.0, remote.0);
+        if let Some(mra) = d.get::<CmMra>() {
+            write!(w, "CM MRA")?;
+            ids(w, mra.local_comm_id(), mra.remote_comm_id())?;
+            return write!(w, " wait={} ms", mra.service_timeout().ns() / 1_000_000);
+        }
+        if let Some(sidr) = d.get::<CmSidrReq>() {
+            write!(w, "CM SIDR_REQ id={:#x}", sidr.request_id().0)?;
+            return service(w, sidr.service_id());
+        }
+        if let Some(sidr) = d.get::<CmSidrRep>() {
+            write!(w, "CM SIDR_REP id={:#x} status={}", sidr.request_id().0, sidr.status().0)?;
+            if let Some(name) = sidr.status().name() {
+                write!(w, " ({name})")?;
             }
+            return write!(w, " QPN={}", sidr.qpn());
         }
-        let class = named(<MgmtClass as Bits>::SHOW, mad.mgmt_class().0 as u64).unwrap_or("MAD");
-        let method = named(<MadMethod as Bits>::SHOW, mad.method().0 as u64).unwrap_or("method ?");
+        if let Some(lap) = d.get::<CmLap>() {
+            write!(w, "CM LAP QPN={}", lap.remote_qpn())?;
+            return ids(w, lap.local_comm_id(), lap.remote_comm_id());
+        }
+        if let Some(apr) = d.get::<CmApr>() {
+            write!(w, "CM APR status={}", apr.ap_status().0)?;
+            return ids(w, apr.local_comm_id(), apr.remote_comm_id());
+        }
+        if let Some(rtu) = d.get::<CmRtu>() {
+            w.write_str("CM RTU")?;
+            return ids(w, rtu.local_comm_id(), rtu.remote_comm_id());
+        }
+        if let Some(drep) = d.get::<CmDrep>() {
+            w.write_str("CM DREP")?;
+            return ids(w, drep.local_comm_id(), drep.remote_comm_id());
+        }
+        let class = <MgmtClass as Bits>::SHOW.name(mad.mgmt_class().0.into()).unwrap_or("MAD");
+        let method = <MadMethod as Bits>::SHOW.name(mad.method().0.into()).unwrap_or("method ?");
         write!(w, "MAD {class} {method} attribute={:#06x}", mad.attribute_id().0)
     }
 
@@ -248,7 +266,7 @@ impl<'a> Info<'a> {
     }
 
     fn protocol<W: Write + ?Sized>(&self, w: &mut W, protocol: u8) -> fmt::Result {
-        match named(<IpProtocol as Bits>::SHOW, protocol as u64) {
+        match <IpProtocol as Bits>::SHOW.name(protocol.into()) {
             Some(name) => write!(w, "{name} length={}", self.d.payload_len()),
             None => write!(w, "IP protocol {protocol} length={}", self.d.payload_len()),
         }
@@ -317,12 +335,17 @@ fn number<W: Write + ?Sized>(w: &mut W, label: &str, value: u64, hexadecimal: bo
     if hexadecimal { hex(w, value, 1) } else { dec(w, value) }
 }
 
-/// The name of a value, where its table has one.
-fn named(show: Show, value: u64) -> Option<&'static str> {
-    match show {
-        Show::Named(name) => name(value),
-        _ => None,
+/// The port of a service of RDMA-CM, or its number.
+fn service<W: Write + ?Sized>(w: &mut W, service: ServiceId) -> fmt::Result {
+    match service.rdma_cm() {
+        Some((_, port)) => write!(w, " port={port}"),
+        None => write!(w, " service={:#x}", service.0),
     }
+}
+
+/// The communication IDs of sender and receiver.
+fn ids<W: Write + ?Sized>(w: &mut W, local: CommId, remote: CommId) -> fmt::Result {
+    write!(w, " comm={:#x} peer={:#x}", local.0, remote.0)
 }
 
 /// The meaning of a syndrome; frequent ones are written without a `Formatter`.

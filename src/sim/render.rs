@@ -312,7 +312,7 @@ fn management(run: &Run, t: &Transmission) -> Packet {
         Manage::Req => dialog.req(&[]).edit(|req: CmReq| {
             req.with_retry_count(connection.retry)
                 .with_rnr_retry_count(connection.rnr_retry)
-                .with_primary_local_ack_timeout(connection.timeout)
+                .with_primary_local_ack_timeout(AckTimeout(connection.timeout))
         }),
         Manage::Rep => dialog.rep(&[]).edit(|rep: CmRep| rep.with_rnr_retry_count(connection.rnr_retry)),
         Manage::Rtu => dialog.rtu(&[]),

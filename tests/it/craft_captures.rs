@@ -161,7 +161,8 @@ fn frames_with_every_secret() -> Vec<Frame> {
     let path = Way::rocev2(Ipv4Addr::new(192, 168, 1, 10), Ipv4Addr::new(192, 168, 1, 20));
     let dialog = Dialog { service_id: ServiceId(0xfeed), ..Dialog::new(path, Qpn(0x111), Qpn(0x222)) };
     packets.push(dialog.req(&[]));
-    packets.push(dialog.rtu(&[]).edit(|mad: Mad| mad.with_attribute_id(Hex16(cm_attribute::MRA))));
+    packets.push(dialog.sidr_req(&[]));
+    packets.push(dialog.sidr_rep(SidrStatus::VALID, 0x1234, &[]));
     for text in [
         "sll / ipv4 / udp / bth opcode=rc-write-only / reth",
         "sll2 / ipv6 / udp / bth opcode=rc-write-only / reth",
@@ -193,7 +194,6 @@ fn every_secret_of_every_header_is_replaced() {
     for (link, mut frame, wire_len) in frames_with_every_secret() {
         let d = dissect(link, &frame, wire_len);
         let is_management = d.has(Kind::Mad);
-        let is_rdma_cm = d.has(Kind::IpCm);
         let secrets: Vec<(Kind, usize, &Field, Secret)> = d
             .layers()
             .iter()
@@ -201,7 +201,10 @@ fn every_secret_of_every_header_is_replaced() {
             .filter_map(|(layer, field)| Some((layer.kind, layer.at as usize, field, field.secret?)))
             // Queue pairs 0 and 1 are no secret.
             .filter(|(kind, ..)| !(is_management && matches!(kind, Kind::Bth | Kind::Deth)))
-            .filter(|(.., secret)| !(is_rdma_cm && *secret == Secret::ServiceId))
+            // Nor are services of RDMA-CM.
+            .filter(|&(_, at, field, secret)| {
+                secret != Secret::ServiceId || !ServiceId(field.get(&frame[at..])).is_rdma_cm()
+            })
             .collect();
         for &(_, at, field, secret) in &secrets {
             put_secret(secret, &mut frame[at..], field);

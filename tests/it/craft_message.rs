@@ -259,6 +259,11 @@ fn a_dialogue_says_what_a_tap_learns_from_it() {
             dialog.dreq(false, &[]),
             dialog.dreq(true, &[]),
             dialog.drep(true, &[]),
+            dialog.mra(true, CmMessage(0), CmTimeout(24)),
+            dialog.lap(&path, &[]),
+            dialog.apr(ApStatus(6), &[]),
+            dialog.sidr_req(b"hello"),
+            dialog.sidr_rep(SidrStatus::VALID, 0x1234, &[]),
         ];
         for (n, packet) in messages.iter().enumerate() {
             let frame = packet.build();
@@ -284,7 +289,23 @@ fn a_dialogue_says_what_a_tap_learns_from_it() {
                 3 => assert_eq!(d.get::<CmRej>().unwrap().reason(), RejectReason(28)),
                 4 => assert_eq!(d.get::<CmDreq>().unwrap().remote_qpn(), Qpn(0x22)),
                 5 => assert_eq!(d.get::<CmDreq>().unwrap().remote_qpn(), Qpn(0x11)),
-                _ => assert_eq!(d.get::<CmDrep>().unwrap().local_comm_id().0, dialog.passive_comm_id),
+                6 => assert_eq!(d.get::<CmDrep>().unwrap().local_comm_id().0, dialog.passive_comm_id),
+                7 => assert_eq!(d.get::<CmMra>().unwrap().service_timeout().ns(), 68_719_476_736),
+                8 => {
+                    let lap = d.get::<CmLap>().unwrap();
+                    assert_eq!((lap.remote_qpn(), lap.alternate_local_gid()), (Qpn(0x22), path.src.gid()));
+                }
+                9 => assert_eq!(d.get::<CmApr>().unwrap().ap_status(), ApStatus(6)),
+                10 => {
+                    assert_eq!(d.get::<CmSidrReq>().unwrap().service_id(), dialog.service_id);
+                    let private = d.offset(Kind::CmPrivate).unwrap();
+                    assert_eq!(d.get::<IpCm>().unwrap().src_port(), dialog.src_port);
+                    assert_eq!(&frame[private..private + 5], b"hello");
+                }
+                _ => {
+                    let rep = d.get::<CmSidrRep>().unwrap();
+                    assert_eq!((rep.qpn(), rep.q_key().0), (Qpn(0x22), 0x1234));
+                }
             }
         }
     }

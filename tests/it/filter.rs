@@ -64,6 +64,10 @@ fn filters_match_what_the_headers_say() {
             || d.has(Kind::CmRej)
             || d.has(Kind::CmMra)
             || d.has(Kind::CmDrep)
+            || d.has(Kind::CmSidrReq)
+            || d.has(Kind::CmSidrRep)
+            || d.has(Kind::CmLap)
+            || d.has(Kind::CmApr)
     });
     same("mac_control.opcode == PFC", &|d| d.has(Kind::Pfc));
 }

@@ -177,6 +177,7 @@ const KEPT: &[&str] = &[
     "cm.local_q_key",
     "cm.p_key",
     "cm.primary_flow_label",
+    "cm.q_key",
     "cm.src_port",
     "cm.starting_psn",
     "cmd.option",
@@ -265,4 +266,49 @@ fn what_is_wide_and_no_secret_is_kept_on_purpose() {
     });
     let (open, kept) = (open.collect::<BTreeSet<_>>(), KEPT.iter().map(|name| (*name).to_owned()).collect());
     assert_eq!(open, kept);
+}
+
+/// Messages of communication management: bytes, bits and widths of some fields as Linux has them in `ibta_vol1_c12.h`, from the message's first byte.
+#[test]
+fn cm_messages_are_laid_out_as_linux_has_them() {
+    let at = |info: &HeaderInfo, name: &str| {
+        let field = info.fields.iter().find(|field| field.name == name).unwrap();
+        (field.bit / 8, field.bit % 8, field.width)
+    };
+    for (name, place) in [
+        ("remote_cm_response_timeout", (43, 0, 5)),
+        ("end_to_end_flow_control", (43, 7, 1)),
+        ("starting_psn", (44, 0, 24)),
+        ("retry_count", (47, 5, 3)),
+        ("path_mtu", (50, 0, 4)),
+        ("rnr_retry_count", (50, 5, 3)),
+        ("primary_local_ack_timeout", (95, 0, 5)),
+        ("alternate_packet_rate", (135, 2, 6)),
+        ("alternate_local_ack_timeout", (139, 0, 5)),
+        ("sap_supported", (139, 5, 1)),
+    ] {
+        assert_eq!(at(CmReq::INFO, name), place, "{name}");
+    }
+    for (info, name, place) in [
+        (CmMra::INFO, "service_timeout", (9, 0, 5)),
+        (CmRej::INFO, "reject_info_length", (9, 0, 7)),
+        (CmRej::INFO, "reason", (10, 0, 16)),
+        (CmRep::INFO, "target_ack_delay", (26, 0, 5)),
+        (CmRep::INFO, "rnr_retry_count", (27, 0, 3)),
+        (CmDreq::INFO, "remote_qpn", (8, 0, 24)),
+        (CmLap::INFO, "remote_qpn", (12, 0, 24)),
+        (CmLap::INFO, "remote_cm_response_timeout", (15, 0, 5)),
+        (CmLap::INFO, "alternate_local_gid", (24, 0, 128)),
+        (CmLap::INFO, "alternate_flow_label", (56, 0, 20)),
+        (CmLap::INFO, "alternate_packet_rate", (61, 2, 6)),
+        (CmLap::INFO, "alternate_subnet_local", (62, 4, 1)),
+        (CmLap::INFO, "alternate_local_ack_timeout", (63, 0, 5)),
+        (CmApr::INFO, "ap_status", (9, 0, 8)),
+        (CmSidrReq::INFO, "service_id", (8, 0, 64)),
+        (CmSidrRep::INFO, "qpn", (8, 0, 24)),
+        (CmSidrRep::INFO, "q_key", (20, 0, 32)),
+        (CmSidrRep::INFO, "info", (24, 0, 576)),
+    ] {
+        assert_eq!(at(info, name), place, "{} {name}", info.label);
+    }
 }

@@ -55,7 +55,8 @@ macro_rules! for_each_header {
             SwitchTag EdsaTag VnTag ETag CiscoMetadata RTag AristaTag AristaTime64 AristaTime48 Vlan ITag Trill Mpls ControlWord Ipv4 Ipv6
             EtherIp Ifa Udp IfaMetadata Gre GreChecksum GreKey GreSequence
             Erspan2 Erspan3 ErspanPlatform Vxlan Geneve VxlanGpe Gue Tzsp Nsh LinkPacket Lrh Rwh Grh Bth Rdeth Deth Xrceth Feth Reth AtomicEth Aeth
-            AtomicAckEth ImmDt Ieth Cnp MacControl Pause Pfc Lldp LldpChassis LldpPort LldpTtl LldpOrg LldpIeee PortVlan CongestionNotification EtsConfiguration EtsRecommendation PfcConfiguration ApplicationTable ApplicationPriority LldpCee CeeTlv CeeControl CeeFeature CeePriorityGroups CeePfc CeeApplication Mad CmReq CmMra CmRej CmRep CmRtu CmDreq CmDrep IpCm
+            AtomicAckEth ImmDt Ieth Cnp MacControl Pause Pfc Lldp LldpChassis LldpPort LldpTtl LldpOrg LldpIeee PortVlan CongestionNotification EtsConfiguration EtsRecommendation PfcConfiguration ApplicationTable ApplicationPriority LldpCee CeeTlv CeeControl CeeFeature CeePriorityGroups CeePfc CeeApplication Mad CmReq CmMra CmRej CmRep CmRtu CmDreq CmDrep
+            CmSidrReq CmSidrRep CmLap CmApr IpCm
         )
     };
 }

@@ -288,7 +288,7 @@ impl Connections {
             key,
             qpn: req.local_qpn().0,
             mtu: req.path_mtu(),
-            ack_timeout: req.primary_local_ack_timeout(),
+            ack_timeout: req.primary_local_ack_timeout().0,
             passive: None,
         });
     }

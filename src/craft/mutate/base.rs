@@ -159,6 +159,7 @@ fn packet(wrap: Encapsulation, opcode: Opcode) -> Packet {
 fn management() -> Vec<Base> {
     let dialog = Dialog::new(path(Encapsulation::RoceV2Ipv4), Qpn(0x11), Qpn(0x12));
     let native = Dialog { path: path(Encapsulation::IbGrh), ..dialog };
+    let datagrams = Dialog { service_id: ServiceId::of_port(PortSpace::Udp, 7174), ..dialog };
     let mut all = vec![
         Base::new("cm-req", dialog.req(b"private")),
         Base::new("cm-req-ib", native.req(b"private")),
@@ -167,6 +168,11 @@ fn management() -> Vec<Base> {
         Base::new("cm-rej", dialog.rej(RejectReason(28), &[])),
         Base::new("cm-dreq", dialog.dreq(false, &[])),
         Base::new("cm-drep", dialog.drep(true, &[])),
+        Base::new("cm-mra", dialog.mra(true, CmMessage(0), CmTimeout(24))),
+        Base::new("cm-lap", native.lap(&native.path, &[])),
+        Base::new("cm-apr", dialog.apr(ApStatus(2), &[])),
+        Base::new("cm-sidr-req", datagrams.sidr_req(b"private")),
+        Base::new("cm-sidr-rep", datagrams.sidr_rep(SidrStatus::VALID, 0x8001_0000, &[])),
     ];
     // Subnet administration: a response in segments. The RMPP header follows the common one (13.6.2).
     let channel = Channel { q_key: 0x8001_0000, ..Channel::rc(path(Encapsulation::Ib), Qpn(1), Qpn(1)) };

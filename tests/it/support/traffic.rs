@@ -147,7 +147,7 @@ pub(crate) fn of_every_operation(packets: usize, random: &mut Random) -> Vec<Fra
             *first = [1, 1, 0x80, 0][random.below(4)];
         }
         if let Some([class, .., attribute]) = payload.get_mut(1..18) {
-            (*class, *attribute) = (MgmtClass::CM.0, 0x10 + random.below(10) as u8);
+            (*class, *attribute) = (MgmtClass::CM.0, 0x10 + random.below(13) as u8);
         }
         time += [700, 900, 40_000][random.below(3)];
         let bytes = packet.payload(payload).build().to_vec();

@@ -1,6 +1,6 @@
 //! Which header follows which: the value of a field before it announces it. Dissection reads the tables forwards, crafting backwards.
 
-use super::{ErfType, EtherType, IpProtocol, Kind, Lnh, MacControlOpcode, NextProtocol, PppProtocol};
+use super::{CmAttribute, ErfType, EtherType, IpProtocol, Kind, Lnh, MacControlOpcode, NextProtocol, PppProtocol};
 
 /// The UDP port of RoCEv2 (IANA).
 pub const ROCE_PORT: u16 = 4791;
@@ -135,6 +135,21 @@ bindings! {
         PppProtocol::IPV4 => Ipv4;
         PppProtocol::IPV6 => Ipv6;
         PppProtocol::MPLS => Mpls;
+    }
+
+    /// Attribute numbers of communication management.
+    CmAttributes(CmAttribute) {
+        CmAttribute::REQ => CmReq;
+        CmAttribute::MRA => CmMra;
+        CmAttribute::REJ => CmRej;
+        CmAttribute::REP => CmRep;
+        CmAttribute::RTU => CmRtu;
+        CmAttribute::DREQ => CmDreq;
+        CmAttribute::DREP => CmDrep;
+        CmAttribute::SIDR_REQ => CmSidrReq;
+        CmAttribute::SIDR_REP => CmSidrRep;
+        CmAttribute::LAP => CmLap;
+        CmAttribute::APR => CmApr;
     }
 
     /// Types of ERF records.

@@ -178,6 +178,14 @@ impl Field {
 }
 
 impl Show {
+    /// The name of a value, where its table has one.
+    pub fn name(self, value: u64) -> Option<&'static str> {
+        match self {
+            Show::Named(name) => name(value),
+            _ => None,
+        }
+    }
+
     /// The meaning of a value, where it has one.
     pub fn meaning(self, value: u64) -> Option<impl fmt::Display> {
         match self {

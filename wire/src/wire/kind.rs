@@ -271,7 +271,15 @@ kinds! {
     CmDreq "cm" header management;
     /// CM disconnect reply.
     CmDrep "cm" header management;
-    /// RDMA-CM's header in the private data of a REQ.
+    /// CM service ID resolution request.
+    CmSidrReq "cm" header management;
+    /// CM service ID resolution response.
+    CmSidrRep "cm" header management;
+    /// CM load alternate path.
+    CmLap "cm" header management;
+    /// CM alternate path response.
+    CmApr "cm" header management;
+    /// RDMA-CM's header in the private data of a REQ or SIDR_REQ.
     IpCm "cm" header part management;
     /// A CM message's private data.
     CmPrivate "cm" "CM private data" part management;

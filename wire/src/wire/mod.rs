@@ -13,6 +13,8 @@ mod header;
 mod kind;
 mod binding;
 mod bth;
+mod cm;
+mod cm_value;
 mod erf;
 mod ethernet;
 mod ext;
@@ -26,7 +28,7 @@ mod tunnel;
 mod value;
 
 pub use binding::{
-    ErfTypes, EtherTypes, GrhHeaders, IpProtocols, LrhHeaders, MacControlOpcodes, NextProtocols,
+    CmAttributes, ErfTypes, EtherTypes, GrhHeaders, IpProtocols, LrhHeaders, MacControlOpcodes, NextProtocols,
     PppProtocols, TunnelTypes, UdpPorts,
 };
 pub use binding::{GENEVE_PORT, ROCE_PORT, VXLAN_PORT};
@@ -39,6 +41,6 @@ pub use value::{
     Mac, NakCode, Opcode, PKey, Psn, Qpn, RKey, Srqn, Syndrome, TransactionId, Transport, VirtualAddress,
 };
 pub use {
-    bth::*, erf::*, ethernet::*, ext::*, infiniband::*, ip::*, lldp::*, mac_control::*, mad::*, tag::*,
+    bth::*, cm::*, cm_value::*, erf::*, ethernet::*, ext::*, infiniband::*, ip::*, lldp::*, mac_control::*, mad::*, tag::*,
     tunnel::*,
 };

@@ -143,21 +143,21 @@ impl<V: Visitor> Walk<'_, '_, V> {
         if mad.mgmt_class() != MgmtClass::CM {
             return None;
         }
-        match mad.attribute_id().0 {
-            cm_attribute::REQ => {
-                let rdma_cm = self.take::<CmReq>()?.service_id().is_rdma_cm();
-                if rdma_cm {
-                    self.take::<IpCm>()?;
-                }
-            }
-            cm_attribute::MRA => self.take::<CmMra>().map(|_| ())?,
-            cm_attribute::REJ => self.take::<CmRej>().map(|_| ())?,
-            cm_attribute::REP => self.take::<CmRep>().map(|_| ())?,
-            cm_attribute::RTU => self.take::<CmRtu>().map(|_| ())?,
-            cm_attribute::DREQ => self.take::<CmDreq>().map(|_| ())?,
-            cm_attribute::DREP => self.take::<CmDrep>().map(|_| ())?,
-            _ => return None,
+        let message = CmAttributes::next(CmAttribute(mad.attribute_id().0))?;
+        let bytes = self.take_bytes(message, message.info()?.len)?;
+        let service = match message {
+            Kind::CmReq => CmReq::view(bytes).map(|(req, _)| req.service_id()),
+            Kind::CmSidrReq => CmSidrReq::view(bytes).map(|(req, _)| req.service_id()),
+            _ => None,
+        };
+        if service.is_some_and(ServiceId::is_rdma_cm) && self.has_ip_cm() {
+            self.take::<IpCm>()?;
         }
         self.take_bytes(Kind::CmPrivate, (from + size).saturating_sub(self.at)).map(|_| ())
+    }
+
+    /// Whether RDMA-CM's header comes next. Who uses addresses of InfiniBand has none: the first bytes are the application's.
+    fn has_ip_cm(&self) -> bool {
+        IpCm::view(self.left()).is_none_or(|(ip, _)| matches!(ip.ip_version(), 4 | 6))
     }
 }
