@@ -1,6 +1,8 @@
 //! Which header follows which: the value of a field before it announces it. Dissection reads the tables forwards, crafting backwards.
 
-use super::{CmAttribute, ErfType, EtherType, IpProtocol, Kind, Lnh, MacControlOpcode, NextProtocol, PppProtocol};
+use super::{
+    CmAttribute, ErfType, EtherType, IpProtocol, Kind, Lnh, MacControlOpcode, NextProtocol, PppProtocol,
+};
 
 /// The UDP port of RoCEv2 (IANA).
 pub const ROCE_PORT: u16 = 4791;

@@ -3,8 +3,8 @@
 use core::net::Ipv6Addr;
 
 use super::{
-    AckTimeout, ApStatus, CmInfo, CmMessage, CmTimeout, CmTransport, CommId, EeContext, Guid, Hex8, Hex16, Hex32, Lid, PKey, PathMtu, Psn,
-    Qpn, RejectReason, ServiceId, SidrStatus,
+    AckTimeout, ApStatus, CmInfo, CmMessage, CmTimeout, CmTransport, CommId, EeContext, Guid, Hex8, Hex16,
+    Hex32, Lid, PKey, PathMtu, Psn, Qpn, RejectReason, ServiceId, SidrStatus,
 };
 
 header! {

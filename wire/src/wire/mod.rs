@@ -28,8 +28,8 @@ mod tunnel;
 mod value;
 
 pub use binding::{
-    CmAttributes, ErfTypes, EtherTypes, GrhHeaders, IpProtocols, LrhHeaders, MacControlOpcodes, NextProtocols,
-    PppProtocols, TunnelTypes, UdpPorts,
+    CmAttributes, ErfTypes, EtherTypes, GrhHeaders, IpProtocols, LrhHeaders, MacControlOpcodes,
+    NextProtocols, PppProtocols, TunnelTypes, UdpPorts,
 };
 pub use binding::{GENEVE_PORT, ROCE_PORT, VXLAN_PORT};
 pub(crate) use header::bits;
@@ -41,6 +41,6 @@ pub use value::{
     Mac, NakCode, Opcode, PKey, Psn, Qpn, RKey, Srqn, Syndrome, TransactionId, Transport, VirtualAddress,
 };
 pub use {
-    bth::*, cm::*, cm_value::*, erf::*, ethernet::*, ext::*, infiniband::*, ip::*, lldp::*, mac_control::*, mad::*, tag::*,
-    tunnel::*,
+    bth::*, cm::*, cm_value::*, erf::*, ethernet::*, ext::*, infiniband::*, ip::*, lldp::*, mac_control::*,
+    mad::*, tag::*, tunnel::*,
 };
