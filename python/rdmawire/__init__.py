@@ -6,7 +6,7 @@
 QP 0x11 10.77.0.1 → 10.77.0.2 had 1 loss before the tap (1 to 3 packets); ...
 """
 
-from ._analyze import Duration, Options, Source, analyze
+from ._analyze import Duration, Options, Source, analyze, messages
 from ._check import Measure, Outcome, Range, Worst, check
 from ._errors import CheckFailed, Error
 from ._frames import (
@@ -61,6 +61,7 @@ __all__ = [
     "dissect",
     "from_scapy",
     "icrc",
+    "messages",
     "packets",
     "rewrite",
     "row_columns",

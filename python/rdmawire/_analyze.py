@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Protocol, 
 
 from . import _native
 from ._state import _Kept
+from ._tables import Table
 from .report import Report
 
 if TYPE_CHECKING:
@@ -58,11 +59,17 @@ def analyze(
     *,
     state_in: Union[str, "os.PathLike[str]", bytes, None] = None,
     state_out: Union[str, "os.PathLike[str]", None] = None,
+    separate: bool = False,
+    log: Union[str, "os.PathLike[str]", Sequence[Union[str, "os.PathLike[str]"]]] = (),
     **options: Unpack[Options],
 ) -> Report:
     """Finds retransmissions, losses, reordering, congestion, and what they cost: the report of `rdmawire analyze --json`.
 
-    A list of sources is analyzed as one trace, in the order of time, as with `--merge`.
+    A list of sources is analyzed as one trace, in the order of time, as with `--merge`. Files that are parts of one capture, rotated or
+    split, are read as one, and `report.capture.parts` says which; with `separate`, each is a capture of its own.
+
+    `log`: logs of hosts, of NCCL, UCX, SPDK and other programs, one path or several: `report.log` has their errors, with the flows that
+    they are about.
 
     `state_out`: where the state behind the last frame is written, a path. It may be the same file.
     `state_in`: the state that an earlier run wrote, here or on the command line: a path, or its bytes. The report covers the captures of
@@ -102,12 +109,36 @@ def analyze(
     >>> report.to_dict()["schema"]
     'rdmawire.analysis/3'
     """
-    sources: List[Source] = list(source) if isinstance(source, (list, tuple)) else [source]  # type: ignore[list-item]
     asked, kept = _asked(**options), _Kept(state_in, state_out)
     kept.check()
-    report, state = _native.analyze(sources, asked, kept.load(), kept.is_saved)
+    logs = [log] if isinstance(log, (str, os.PathLike)) else log
+    lines = [(os.path.basename(path), _bytes(path)) for path in logs]
+    report, state = _native.analyze(_sources(source), asked, kept.load(), kept.is_saved, separate, lines)
     kept.save(state)
     return Report(report)
+
+
+def messages(source: Union[Source, Sequence[Source]], **options: Unpack[Options]) -> Table:
+    """The messages of a capture, or of several, one after the other: the table of `rdmawire packets --messages`.
+
+    A row for each SEND, WRITE, READ and atomic operation: PSNs, frames, size, times, completion, retransmitted packets. All rows are in
+    memory: for captures of many millions, the command writes them to a file. Options are those of `analyze`.
+
+    >>> import rdmawire
+    >>> table = rdmawire.messages(CAPTURE)
+    >>> len(table), table[0]["operation"], table[0]["size_bytes"]
+    (25, 'write', 8192)
+    """
+    return Table("messages", _native.messages(_sources(source), _asked(**options)))
+
+
+def _sources(source: Union[Source, Sequence[Source]]) -> List[Source]:
+    return list(source) if isinstance(source, (list, tuple)) else [source]  # type: ignore[list-item]
+
+
+def _bytes(path: Union[str, "os.PathLike[str]"]) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
 
 
 def _asked(**options: Unpack[Options]) -> Dict[str, object]:

@@ -56,7 +56,7 @@ def row_columns() -> List[Column]:
 
     >>> import rdmawire
     >>> [column.name for column in rdmawire.row_columns()]
-    ['capture', 'space', 'class', 'uid', 'epoch', 'peer_qp']
+    ['capture', 'space', 'class', 'uid', 'epoch', 'ack_rtt_ns', 'peer_qp']
     """
     return [Column(*column) for column in _native.row_columns()]
 
@@ -67,8 +67,10 @@ def packets(
     fields: Union[str, Sequence[str], None] = None,
     *,
     roce_ports: Optional[Sequence[int]] = None,
+    decap: Optional[Mapping[int, str]] = None,
     batch_rows: int = 65536,
     strict: bool = False,
+    order: Optional[str] = None,
     reorder_window: Optional[Duration] = None,
     ack_timeout: Optional[Duration] = None,
     qp_map: Union[str, "os.PathLike[str]", None] = None,
@@ -79,7 +81,7 @@ def packets(
     PyCapsule interface: pyarrow, pandas, Polars and DuckDB read it without copies. Either way the memory is bounded, however long the
     capture. `fields` names the columns of the table: `columns()`, which it has by default, and `row_columns()`. Those take an analysis.
 
-    `reorder_window`, `ack_timeout` and `qp_map` are those of `analyze`, for the columns that take an analysis.
+    `decap` is that of `analyze`, and so are `order`, `reorder_window`, `ack_timeout` and `qp_map`, for the columns that take an analysis.
 
     A path or bytes can be read several times. A file object is read once. With `strict`, damage of the capture raises `Error`; else
     what can be read is read.
@@ -102,7 +104,14 @@ def packets(
         fields=None if fields is None else [fields] if isinstance(fields, str) else list(fields),
         batch_rows=batch_rows,
         strict=strict,
-        asked=_asked(roce_ports=roce_ports, reorder_window=reorder_window, ack_timeout=ack_timeout, qp_map=qp_map),
+        asked=_asked(
+            roce_ports=roce_ports,
+            decap=decap,
+            order=order,
+            reorder_window=reorder_window,
+            ack_timeout=ack_timeout,
+            qp_map=qp_map,
+        ),
     )
 
 

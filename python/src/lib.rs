@@ -25,6 +25,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(column::columns, module)?)?;
     module.add_function(wrap_pyfunction!(column::row_columns, module)?)?;
     module.add_function(wrap_pyfunction!(report::analyze, module)?)?;
+    module.add_function(wrap_pyfunction!(report::messages, module)?)?;
     module.add_function(wrap_pyfunction!(state::is_state, module)?)?;
     module.add_function(wrap_pyfunction!(rows::file_facts, module)?)?;
     module.add_function(wrap_pyfunction!(report::report_schema, module)?)?;

@@ -1,19 +1,27 @@
 //! Analysis, and gates over its reports.
 
-use std::{collections::BTreeMap, ffi::CString, time::Duration};
+use std::{
+    collections::BTreeMap,
+    ffi::CString,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
-use pyo3::{exceptions::PyUserWarning, prelude::*, types::PyBytes};
+use pyo3::{exceptions::PyUserWarning, prelude::*, pybacked::PyBackedBytes, types::PyBytes};
 use rdmawire::{
-    analyze::{Analysis, Files, KnownConnection, Links, Options, QosMap, StormProfile},
+    analyze::{
+        Analysis, Files, KnownConnection, Links, Options, QosMap, StormProfile, metric::messages::Messages,
+    },
     capture::{Info, Interface, Merge, Source},
     filter::FrameMeta,
     gate::{
         self, Before, Rule, Unknown,
         write::{self, Checked},
     },
-    grammar::{self, units},
+    grammar::{self, print::several, units},
     icrc::State,
-    report::{self, FrameOrder, Renderer, Severity, json::Json, table::Table},
+    logs::{self, Log},
+    report::{self, FrameOrder, Message, Renderer, Severity, json::Json, table::Table},
 };
 
 use crate::{
@@ -129,20 +137,43 @@ fn ack_timeout(text: &str) -> PyResult<i64> {
     Options::parse_ack_timeout(text).map_err(|error| error::plain(format!("ack_timeout: {error}")))
 }
 
+/// The name of a log, and its bytes.
+type LogFile = (String, PyBackedBytes);
+
+/// The errors of logs.
+fn errors_of(logs: &[LogFile]) -> PyResult<Vec<logs::Line>> {
+    let mut errors = Vec::new();
+    for (name, bytes) in logs {
+        let log = Log::read(name, &bytes[..]).map_err(error::plain)?;
+        if log.errors.is_empty() {
+            warn(&format!("log: {name}: no line tells of a completion that failed"))?;
+        }
+        if log.left_out > 0 {
+            warn(&format!("log: {name}: {} left out", several(log.left_out, "more error")))?;
+        }
+        errors.extend(log.errors);
+    }
+    Ok(errors)
+}
+
 /// Analyzes a capture, or several as one. Goes on from a state, and gives the state behind the last frame if it `is_saved`.
 #[pyfunction]
+#[pyo3(signature = (sources, asked, state, is_saved, is_separate, logs))]
 pub(crate) fn analyze(
     sources: Vec<Bound<'_, PyAny>>,
     mut asked: Asked,
     state: Option<Kept>,
     is_saved: bool,
+    is_separate: bool,
+    logs: Vec<LogFile>,
     py: Python<'_>,
 ) -> PyResult<Ended> {
     let inputs = sources.iter().map(Input::of).collect::<PyResult<Vec<_>>>()?;
     let options = asked.options()?;
     let filter = source::filter(asked.filter.as_deref())?;
+    let errors = errors_of(&logs)?;
     py.detach(|| {
-        let inputs = Input::joined(inputs);
+        let inputs = if is_separate { inputs } else { Input::joined(inputs) };
         let opened = inputs.iter().map(Input::open).collect::<PyResult<Vec<_>>>()?;
         let raised: Vec<Raised> = opened.iter().map(|opened| opened.raised.clone()).collect();
         let mut readers: Vec<_> = opened.into_iter().map(|Opened { reader, .. }| reader).collect();
@@ -158,7 +189,47 @@ pub(crate) fn analyze(
                 (analysis, Files::of_series(merge.captures()))
             }
         };
-        state::end(analysis, files, is_saved)
+        state::end(analysis, files, &errors, is_saved)
+    })
+}
+
+/// The messages of captures, one capture after the other: rows of the table `messages`, each as JSON.
+#[pyfunction]
+pub(crate) fn messages(
+    sources: Vec<Bound<'_, PyAny>>,
+    mut asked: Asked,
+    py: Python<'_>,
+) -> PyResult<Vec<String>> {
+    let inputs = sources.iter().map(Input::of).collect::<PyResult<Vec<_>>>()?;
+    let options = asked.options()?;
+    let filter = source::filter(asked.filter.as_deref())?;
+    py.detach(|| {
+        let rows = Arc::new(Mutex::new(Ok(Vec::new())));
+        for input in Input::joined(inputs) {
+            let Opened { mut reader, raised } = input.open()?;
+            let (name, to) = (reader.names().collect::<Vec<_>>().join(","), rows.clone());
+            let metric = Messages::new(move |message| {
+                let rows: &mut PyResult<Vec<String>> = &mut to.lock().unwrap_or_else(PoisonError::into_inner);
+                let Ok(told) = rows else { return };
+                let row = message.row(&name).and_then(|row| Ok(serde_json::to_string(&row)?));
+                match row {
+                    Ok(row) => told.push(row),
+                    Err(wrong) => *rows = Err(error::plain(wrong)),
+                }
+            });
+            let work = Work {
+                options: options.clone(),
+                filter: filter.as_ref(),
+                raised: &[raised],
+                strict: asked.strict.unwrap_or(false),
+            };
+            let mut ended = work.run(Analysis::with(options.clone(), metric), &mut reader)?.end();
+            if let Some(messages) = ended.metric_mut::<Messages>() {
+                messages.end();
+            }
+        }
+        let mut rows = rows.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(&mut *rows, Ok(Vec::new()))
     })
 }
 
@@ -323,6 +394,9 @@ impl NativeReport {
 }
 
 fn table(name: &str) -> PyResult<Table> {
+    if name == Message::TABLE {
+        return Err(error::plain("a report has no messages, of which there may be millions: see rdmawire.messages"));
+    }
     let found = Table::ALL.into_iter().find(|table| table.name() == name);
     let names = || Table::ALL.map(Table::name).join(", ");
     found.ok_or_else(|| error::plain(format_args!("no table is called {name:?}: there are {}", names())))
@@ -337,8 +411,8 @@ pub(crate) fn table_names() -> Vec<&'static str> {
 /// The columns of a table: name, type, and meaning.
 #[pyfunction]
 pub(crate) fn table_columns(name: &str) -> PyResult<Vec<(String, &'static str, &'static str)>> {
-    let columns = table(name)?.columns().into_iter();
-    Ok(columns.map(|column| (column.name, column.kind.name(), column.doc)).collect())
+    let columns = if name == Message::TABLE { Message::columns() } else { table(name)?.columns() };
+    Ok(columns.into_iter().map(|column| (column.name, column.kind.name(), column.doc)).collect())
 }
 
 /// The JSON Schema of a report.

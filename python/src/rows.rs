@@ -175,7 +175,7 @@ impl RowAnalysis {
         let (mut analysis, merge) = running.ok_or_else(|| error::plain(OVER))?;
         py.detach(|| {
             let files = merge.finish(&mut analysis);
-            state::end(analysis, files, is_saved)
+            state::end(analysis, files, &[], is_saved)
         })
     }
 }

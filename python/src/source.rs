@@ -211,24 +211,14 @@ pub(crate) fn filter(text: Option<&str>) -> PyResult<Option<Filter>> {
 
 /// `decap=`: ports, and the header behind UDP. Names are those of `--decap`.
 pub(crate) fn tunnels(decap: &BTreeMap<u16, String>) -> PyResult<[(u16, Kind); MAX_PORTS]> {
-    const TUNNELS: [(&str, Kind); 8] = [
-        ("vxlan", Kind::Vxlan),
-        ("vxlan-gpe", Kind::VxlanGpe),
-        ("geneve", Kind::Geneve),
-        ("gue", Kind::Gue),
-        ("gre", Kind::Gre),
-        ("mpls", Kind::Mpls),
-        ("tzsp", Kind::Tzsp),
-        ("ethernet", Kind::Ethernet),
-    ];
     let mut tunnels = dissect::Options::default().tunnels;
     if decap.len() > MAX_PORTS || decap.contains_key(&0) {
         return Err(error::plain(format_args!("decap: at most {MAX_PORTS} ports, from 1 to 65535")));
     }
     for (to, (&port, name)) in tunnels.iter_mut().zip(decap) {
-        let found = TUNNELS.iter().find(|tunnel| tunnel.0 == name);
-        let names = || TUNNELS.map(|tunnel| tunnel.0).join(", ");
-        let kind = found.ok_or_else(|| error::plain(format_args!("decap: expected one of {}", names())))?.1;
+        let names = || dissect::Options::TUNNELS.map(|tunnel| tunnel.0).join(", ");
+        let kind = dissect::Options::tunnel_named(name);
+        let kind = kind.ok_or_else(|| error::plain(format_args!("decap: expected one of {}", names())))?;
         *to = (port, kind);
     }
     Ok(tunnels)

@@ -1,7 +1,10 @@
 //! The state of an analysis as bytes. `_state.py` knows where they are kept.
 
 use pyo3::{prelude::*, pybacked::PyBackedBytes, types::PyBytes};
-use rdmawire::analyze::{self, Analysis, Files, Options, StateError};
+use rdmawire::{
+    analyze::{self, Analysis, Files, Options, StateError},
+    logs,
+};
 
 use crate::{
     error::{self, Place},
@@ -31,14 +34,24 @@ pub(crate) fn begin(options: Options, state: Option<&Kept>) -> PyResult<Analysis
 }
 
 /// Ends an analysis, after its state is saved if that is wanted.
-pub(crate) fn end(mut analysis: Analysis, files: Files, is_saved: bool) -> PyResult<Ended> {
+pub(crate) fn end(
+    mut analysis: Analysis,
+    files: Files,
+    errors: &[logs::Line],
+    is_saved: bool,
+) -> PyResult<Ended> {
     analysis.add_files(files);
     let mut state = Vec::new();
     if is_saved {
         analysis.save(&mut state).map_err(error::plain)?;
     }
     let state = is_saved.then(|| Python::attach(|py| PyBytes::new(py, &state).unbind()));
-    Ok((NativeReport::of(analysis.end().report().collect()), state))
+    let ended = analysis.end();
+    let mut report = ended.report();
+    if !errors.is_empty() {
+        logs::join(&mut report, errors);
+    }
+    Ok((NativeReport::of(report.collect()), state))
 }
 
 /// Whether a file that begins so is the state of an analysis.

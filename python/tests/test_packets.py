@@ -84,7 +84,16 @@ def test_every_column_has_values_somewhere() -> None:
     tagged = rdmawire.craft("eth / vlan vid=7 pcp=3 / ipv4 / udp / bth opcode=rc-send-only-with-invalidate / ieth r_key=9 / payload 4")
     packet = rdmawire.Packet(tagged)
     assert (packet.vlan_vid, packet.vlan_pcp, packet.ieth_r_key) == (7, 3, 9)
-    seen = {name for name, found in packet.to_dict().items() if found is not None}
+    roce = "/ ipv4 / udp / bth opcode=rc-send-only / payload 4"
+    lanes = rdmawire.Packet(rdmawire.craft("lrh sl=3 vl=1 / bth opcode=rc-send-only / payload 4"), link=247)
+    assert (lanes.lrh_sl, lanes.lrh_vl, lanes.lrh_slid, lanes.lrh_dlid) == (3, 1, 1, 2)
+    overlay = rdmawire.Packet(rdmawire.craft(f"eth / ipv4 dst=192.0.2.9 / udp / vxlan vni=7 / eth {roce}"))
+    assert (overlay.outer_dst, overlay.vni, overlay.dst) == ("192.0.2.9", 7, "10.0.0.2")
+    copy = rdmawire.Packet(
+        rdmawire.craft(f"eth / ipv4 / gre has_sequence=true / gresequence sequence_number=9 / erspan3 session_id=5 / eth {roce}")
+    )
+    assert (copy.gre_sequence_number, copy.erspan_session_id, copy.erspan_timestamp) == (9, 5, 0)
+    seen = {name for one in (packet, lanes, overlay, copy) for name, found in one.to_dict().items() if found is not None}
     for path in ALL:
         table = pyarrow.table(rdmawire.packets(path))
         seen |= {name for name in table.column_names if table[name].null_count < len(table)}

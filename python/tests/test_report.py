@@ -86,7 +86,7 @@ def test_a_map_of_priorities(capture: Path, tmp_path: Path, command_json: Comman
 
 
 def test_options_of_the_command_line_are_options_here(command: Callable[..., str]) -> None:
-    """Options of analyses, not of what is printed or written. Sources say which files are one trace; a log is read beside the report."""
+    """Options of analyses, not of what is printed or written. Which files are one trace, and logs, are arguments of `analyze` alone."""
     names = set(re.findall(r"^ +(?:-\w, )?--([a-z-]+)", command("analyze", "--help"), re.MULTILINE))
     output = {"merge", "json", "html", "flow", "perfetto", "top", "sort", "every", "threads", "csv", "ndjson", "parquet"}
     output |= {"separate", "log", "messages", "force", "color", "config", "help", "version"}
@@ -100,6 +100,38 @@ def test_several_sources_are_one_trace(command_json: Command) -> None:
     assert rdmawire.analyze(both).to_dict() == command_json("analyze", "--json", "--merge", *both)
     with pytest.raises(rdmawire.Error, match="no source"):
         rdmawire.analyze([])
+
+
+def test_parts_of_one_capture(tmp_path: Path, capture: Path) -> None:
+    frames = [(packet.data, packet.time_ns) for packet in rdmawire.packets(capture)]
+    whole = rdmawire.analyze(capture)
+    parts = [tmp_path / f"x-{part}.pcap" for part in (1, 2)]
+    for path, some in zip(parts, (frames[:100], frames[100:])):
+        rdmawire.write(path, [rdmawire.Packet(data, time_ns=time) for data, time in some])
+    report = rdmawire.analyze(parts)
+    assert report.capture.parts == [[str(path) for path in parts]]
+    assert report.flows[0].requests.retransmits == whole.flows[0].requests.retransmits
+    assert rdmawire.analyze(parts, separate=True).capture.parts == []
+
+
+def test_a_log_leads_to_flows(tmp_path: Path, capture: Path, command_json: Command) -> None:
+    log = tmp_path / "nccl.log"
+    log.write_text("NET/IB: Got completion from peer 10.77.0.2<4000> with status=12 opcode=0 len=0 vendor err 129 (Send)\n")
+    report = rdmawire.analyze(capture, log=log)
+    assert report.to_dict() == command_json("analyze", "--json", "--log", log, capture)
+    assert report.log is not None and report.log[0].status == 12
+    log.write_text("all is well\n")
+    with pytest.warns(UserWarning, match="no line tells of a completion that failed"):
+        rdmawire.analyze(capture, log=[log])
+
+
+def test_messages_are_those_of_the_command_line(tmp_path: Path, capture: Path, command: Callable[..., str]) -> None:
+    command("analyze", "--messages", "--ndjson", tmp_path / "tables", capture)
+    told = [json.loads(line) for line in (tmp_path / "tables" / "messages.ndjson").read_text().splitlines()]
+    table = rdmawire.messages(capture)
+    assert list(table) == told and [column.name for column in table.columns] == list(told[0])
+    with pytest.raises(rdmawire.Error, match="rdmawire.messages"):
+        rdmawire.analyze(capture).table("messages")
 
 
 def test_sources_of_every_kind_give_one_report(capture: Path) -> None:

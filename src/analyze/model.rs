@@ -219,12 +219,15 @@ pub struct Files {
     pub problems: Vec<CaptureProblem>,
     /// Frames that the capturing system dropped, where it counted.
     pub drops: Option<u64>,
+    /// Of each capture that is in several files, their names in the order of time.
+    pub parts: Vec<Vec<String>>,
 }
 
 impl Files {
     /// More files behind these.
     pub fn add(&mut self, more: Files) {
-        let Files { names, problems, drops } = more;
+        let Files { names, problems, drops, parts } = more;
+        self.parts.extend(parts);
         self.names.extend(names);
         self.problems.extend(problems);
         self.add_drops(drops);
@@ -244,6 +247,9 @@ impl Files {
             let mut files = Files::of(capture.files());
             // A counter of parts counts through all of them.
             files.drops = None;
+            if files.names.len() > 1 {
+                files.parts.push(files.names.clone());
+            }
             capture.info().interfaces.iter().for_each(|interface| files.add_drops(interface.drops));
             all.add(files);
         }

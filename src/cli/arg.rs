@@ -39,21 +39,11 @@ impl RocePorts {
 
 /// A port, and the header behind UDP.
 fn tunnel(text: &str) -> Result<(u16, Kind), String> {
-    const TUNNELS: [(&str, Kind); 8] = [
-        ("vxlan", Kind::Vxlan),
-        ("vxlan-gpe", Kind::VxlanGpe),
-        ("geneve", Kind::Geneve),
-        ("gue", Kind::Gue),
-        ("gre", Kind::Gre),
-        ("mpls", Kind::Mpls),
-        ("tzsp", Kind::Tzsp),
-        ("ethernet", Kind::Ethernet),
-    ];
     let (port, name) = text.split_once('=').ok_or("expected a port and a tunnel, as in 8473=vxlan")?;
     let port = port.parse().ok().filter(|&port| port > 0).ok_or("expected a port from 1 to 65535")?;
-    let found = TUNNELS.iter().find(|tunnel| tunnel.0 == name);
-    let names = || TUNNELS.map(|tunnel| tunnel.0).join(", ");
-    found.map(|tunnel| (port, tunnel.1)).ok_or_else(|| format!("expected one of {}", names()))
+    let kind = dissect::Options::tunnel_named(name);
+    let names = || dissect::Options::TUNNELS.map(|tunnel| tunnel.0).join(", ");
+    kind.map(|kind| (port, kind)).ok_or_else(|| format!("expected one of {}", names()))
 }
 
 /// Whether ICRCs are verified.

@@ -21,8 +21,8 @@ use rdmawire::{
     opcode::{Direction, Opcode, PayloadRule, Position},
     packets,
     report::{
-        Renamed, SCHEMA, plain_doc,
-        table::{Column, Messages, Table},
+        Message, Renamed, SCHEMA, plain_doc,
+        table::{Column, Table},
     },
     wire::{Bth, Field, Header, HeaderInfo, Kind, Show, Syndrome},
 };
@@ -68,8 +68,8 @@ impl Explain {
             ["table" | "tables", "packets"] => packets(&mut to)?,
             #[cfg(feature = "parquet")]
             ["table" | "tables", "headers"] => headers(&mut to)?,
-            ["table" | "tables", "messages"] => {
-                rows_of("messages", Messages::DOC, &Messages::columns(), &mut to)?;
+            ["table" | "tables", Message::TABLE] => {
+                rows_of(Message::TABLE, Message::DOC, &Message::columns(), &mut to)?;
             }
             ["table" | "tables", name] => table(name, &mut to)?,
             ["renamed"] => renamed(&mut to)?,
@@ -130,7 +130,7 @@ fn tables(to: &mut String) -> Written {
     }
     let columns = packets::Column::all().count();
     writeln!(to, "{:12} {columns:3} columns  {PACKETS}", "packets")?;
-    writeln!(to, "{:12} {:3} columns  {}", "messages", Messages::columns().len(), Messages::DOC)
+    writeln!(to, "{:12} {:3} columns  {}", "messages", Message::columns().len(), Message::DOC)
 }
 
 const PACKETS: &str = "A packet: what `rdmawire packets` writes.";

@@ -5,7 +5,7 @@ use std::fmt::{self, Write};
 use crate::{
     analyze::{Class, FlowUid, Space},
     capture::Record,
-    dissect::{Address, Dissection},
+    dissect::{Address, Dissection, Note},
     icrc::{self, State},
     report::table::Kind as CellKind,
     wire::*,
@@ -43,6 +43,8 @@ pub struct RowVerdict {
     pub epoch: Option<u32>,
     /// The sender's queue pair, if it was known when the frame came.
     pub peer_qp: Option<u32>,
+    /// Of an acknowledgement: nanoseconds since the request packet that it acknowledges.
+    pub ack_rtt_ns: Option<u64>,
 }
 
 /// A column.
@@ -99,6 +101,8 @@ pub enum Name {
     Syndrome(Syndrome),
     /// A flow.
     Flow(FlowUid),
+    /// A note on a layer: its id.
+    Note(Kind, &'static str),
 }
 
 /// Columns in their order: fields of headers by their names in filters; others with type, meaning and value, which is read by
@@ -126,10 +130,24 @@ pub static COLUMNS: &[Column] = columns! {
     captured_bytes as frame_cap_len: I64 "Bytes of it that were captured.", row => row.record.lengths().1;
     tunnel_depth: I64 "How many tunnels are around the packet. What follows is of the innermost packet.",
         row => row.d.tunnel_depth();
+    outer_src: Text "Source address of the outermost IP header, where the packet is in a tunnel.",
+        row => outer(row.d).map(|[src, _]| Name::Address(src));
+    outer_dst: Text "Destination address of the outermost IP header, where the packet is in a tunnel.",
+        row => outer(row.d).map(|[_, dst]| Name::Address(dst));
+    vni: I64 "Virtual network of the VXLAN or GENEVE tunnel that the packet is in: as in the table flows.", row => vni(row.d);
+    erspan_session_id: I64 "Mirror session, where a switch mirrored the frame by ERSPAN.", row => erspan(row.d).map(|(session, _)| session);
+    erspan_timestamp: I64 "When the switch mirrored it, by the header of ERSPAN III: the unit is in the header.",
+        row => erspan(row.d).and_then(|(_, time)| time);
+    gre_sequence_number: I64 "Sequence number of the GRE tunnel: a mirror numbers its copies.",
+        row => in_tunnel(row.d).and_then(|d| d.get::<GreSequence>()).map(|h| h.sequence_number());
     ethernet.src as src_mac;
     ethernet.dst as dst_mac;
     vlan.vid as vlan;
     vlan.pcp;
+    lrh.sl;
+    lrh.vl;
+    lrh.slid;
+    lrh.dlid;
     src: Text "Source address: an IP address, a GID, or lid:0x0001.",
         row => row.d.addresses().map(|[src, _]| Name::Address(src));
     dst: Text "Destination address.", row => row.d.addresses().map(|[_, dst]| Name::Address(dst));
@@ -137,6 +155,7 @@ pub static COLUMNS: &[Column] = columns! {
     ecn: I64 "Explicit congestion notification of the IP header or GRH: 0 Not-ECT, 1 ECT(1), 2 ECT(0), 3 CE.",
         row => row.d.class_and_ttl().map(|(class, _)| class & 3);
     ttl: I64 "Time to live, or hop limit.", row => row.d.class_and_ttl().map(|(_, ttl)| ttl);
+    flow_label: I64 "Flow label of IPv6 or the GRH, by which switches choose among equal paths.", row => flow_label(row.d);
     ipv4.id as ip_id;
     udp.src_port as src_port;
     udp.dst_port as dst_port;
@@ -171,10 +190,13 @@ pub static COLUMNS: &[Column] = columns! {
     atomicacketh.original_data as atomic_original_data;
     payload_bytes as payload_len: I64 "Bytes of payload by the packet's length fields, without padding. Empty if it is no RDMA packet.",
         row => bth(row.d).map(|_| row.d.payload_len());
+    pad_bytes as bth_padcnt: I64 "Bytes of padding behind the payload. Empty if it is no RDMA packet.", row => bth(row.d).map(|_| row.d.pad_len());
     icrc: U32 "The ICRC in the frame, as its four bytes in their order: what Wireshark shows.",
         row => row.d.icrc().map(u32::from_be_bytes);
     icrc_state: Text "Whether the ICRC is right: good, bad, unchecked where the frame was cut or is a fragment, or trimmed where a switch cut the packet. Empty if it is no RDMA packet.",
         row => bth(row.d).map(|_| row.icrc().name());
+    note: Text "The worst that dissection remarks: the id that `rdmawire explain note` explains. Empty if there is nothing to remark.",
+        row => worst(row.d).map(|note| Name::Note(note.layer, note.problem.id()));
 };
 
 /// The column before those of frames.
@@ -191,12 +213,55 @@ pub static VERDICT_COLUMNS: &[Column] = columns! {
         verdict => verdict.uid.map(Name::Flow);
     epoch: I64 "0, and one more each time that the queue pair was given to a new connection. Empty if the packet is of no flow.",
         verdict => verdict.epoch;
+    ack_rtt_ns: I64 "Of an acknowledgement: nanoseconds since the request packet that it acknowledges was captured.",
+        verdict => verdict.ack_rtt_ns;
     peer_qp: I64 "The sender's queue pair: with src, the other end of the connection. Empty if that was not known when the packet came: the first packets of a connection are not paired yet, and the table flows has it for all of them.",
         verdict => verdict.peer_qp;
 };
 
 fn bth<'a>(d: &Dissection<'a>) -> Option<&'a Bth> {
     d.get::<Bth>()
+}
+
+/// A packet in a tunnel; most are in none.
+#[inline]
+fn in_tunnel<'b, 'a>(d: &'b Dissection<'a>) -> Option<&'b Dissection<'a>> {
+    (d.tunnel_depth() > 0).then_some(d)
+}
+
+/// The addresses of the outermost IP header around a tunnel.
+fn outer(d: &Dissection<'_>) -> Option<[Address; 2]> {
+    let frame = in_tunnel(d)?.frame();
+    d.layers().iter().find_map(|layer| {
+        let at = frame.get(layer.at as usize..)?;
+        match layer.kind {
+            Kind::Ipv4 => Ipv4::view(at).map(|(ip, _)| [ip.src(), ip.dst()].map(|ip| Address::Ip(ip.into()))),
+            Kind::Ipv6 => Ipv6::view(at).map(|(ip, _)| [ip.src(), ip.dst()].map(|ip| Address::Ip(ip.into()))),
+            _ => None,
+        }
+    })
+}
+
+/// The virtual network of an overlay.
+fn vni(d: &Dissection<'_>) -> Option<u32> {
+    let d = in_tunnel(d)?;
+    d.get::<Vxlan>().map(|h| h.vni()).or_else(|| d.get::<Geneve>().map(|h| h.vni()))
+}
+
+/// The mirror session, and the switch's time.
+fn erspan(d: &Dissection<'_>) -> Option<(u16, Option<u32>)> {
+    let d = in_tunnel(d)?;
+    let third = d.get::<Erspan3>().map(|h| (h.session_id(), Some(h.timestamp())));
+    third.or_else(|| d.get::<Erspan2>().map(|h| (h.session_id(), None)))
+}
+
+fn flow_label(d: &Dissection<'_>) -> Option<u32> {
+    d.get::<Ipv6>().map(|h| h.flow_label()).or_else(|| d.get::<Grh>().map(|h| h.flow_label()))
+}
+
+/// The first of the worst notes.
+fn worst<'a>(d: &'a Dissection<'_>) -> Option<&'a Note> {
+    d.notes().iter().reduce(|worst, note| if note.problem.severity() > worst.problem.severity() { note } else { worst })
 }
 
 impl Column {
@@ -360,6 +425,7 @@ impl fmt::Display for Name {
             Name::Mac(mac) => write!(f, "{mac}"),
             Name::Syndrome(syndrome) => write!(f, "{}", syndrome.meaning()),
             Name::Flow(uid) => write!(f, "{uid}"),
+            Name::Note(layer, id) => write!(f, "{}.{id}", layer.layer()),
         }
     }
 }

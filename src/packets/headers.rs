@@ -101,7 +101,8 @@ impl FileFacts {
                 .iter()
                 .flat_map(|file| file.problems.iter().map(move |one| problem(file, one)))
                 .collect(),
-            drops: all.iter().filter_map(|file| file.drops).reduce(|a, b| a + b),
+            drops: all.iter().filter_map(|file| file.drops).reduce(|a, b| a.saturating_add(b)),
+            parts: Vec::new(),
         }
     }
 }

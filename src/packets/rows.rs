@@ -9,8 +9,8 @@ use std::{collections::VecDeque, mem, ops::Range, sync::Arc};
 use super::{Row, RowVerdict};
 use crate::{
     analyze::{
-        Analysis, Class, Event, Facts, Options,
-        metric::{Metric, Placed, Verdict, Wants},
+        Analysis, Class, Event, Facts, FlowId, Options,
+        metric::{Measured, Metric, Placed, Verdict, Wants, What},
     },
     capture::Record,
     dissect::Dissection,
@@ -163,7 +163,7 @@ impl<F: Form> Rows<F> {
 
     /// Takes what the analysis has said.
     fn observe(&mut self) {
-        let Some(Placing(placed)) = self.analysis.as_mut().and_then(Analysis::metric_mut) else { return };
+        let Some(Placing { placed, .. }) = self.analysis.as_mut().and_then(Analysis::metric_mut) else { return };
         for (number, verdict) in placed.drain(..) {
             let parts =
                 std::iter::once(&mut self.open).chain(self.waiting.iter_mut().rev().map(|(_, part)| part));
@@ -193,33 +193,47 @@ impl Undecided {
             uid: verdict.uid.or(known.uid),
             epoch: verdict.epoch.or(known.epoch),
             peer_qp: verdict.peer_qp.or(known.peer_qp),
+            ack_rtt_ns: verdict.ack_rtt_ns.or(known.ack_rtt_ns),
         };
     }
 }
 
 /// Collects what is said of frames, by their numbers.
 #[derive(Default)]
-struct Placing(Vec<(u64, RowVerdict)>);
+struct Placing {
+    placed: Vec<(u64, RowVerdict)>,
+    /// What the packet at hand shows: latencies are told before it is placed.
+    ack_rtt_ns: Option<u64>,
+}
 
 impl Metric for Placing {
     fn wants(&self) -> Wants {
-        Wants { identity: true, ..Wants::default() }
+        Wants { identity: true, measured: true, ..Wants::default() }
+    }
+
+    fn on_measured(&mut self, _: FlowId, measured: &Measured) {
+        // Of several packets that are acknowledged at once, the last one was waiting for nothing else.
+        if measured.what == What::AckRtt {
+            let took = measured.took_ns();
+            self.ack_rtt_ns = Some(self.ack_rtt_ns.map_or(took, |known| known.min(took)));
+        }
     }
 
     fn on_packet(&mut self, packet: &Facts, place: &Placed) {
         let &Placed { frame, space, class, epoch, peer_qp, .. } = place;
         let uid = packet.key().zip(epoch).map(|(key, epoch)| key.uid(epoch));
-        self.0.push((frame, RowVerdict { space, class, uid, epoch, peer_qp }));
+        let ack_rtt_ns = self.ack_rtt_ns.take();
+        self.placed.push((frame, RowVerdict { space, class, uid, epoch, peer_qp, ack_rtt_ns }));
     }
 
     fn on_verdict(&mut self, verdict: &Verdict) {
         let (space, class) = (Some(verdict.space), Some(verdict.class));
-        self.0.push((verdict.frame, RowVerdict { space, class, ..RowVerdict::default() }));
+        self.placed.push((verdict.frame, RowVerdict { space, class, ..RowVerdict::default() }));
     }
 
     fn on_frame(&mut self, event: &Event<'_>) {
         let class = Some(Class::Unsequenced);
-        self.0.push((event.number, RowVerdict { class, ..RowVerdict::default() }));
+        self.placed.push((event.number, RowVerdict { class, ..RowVerdict::default() }));
     }
 
     /// An empty span, so that no packet is in a run.

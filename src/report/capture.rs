@@ -12,6 +12,8 @@ records! {
         pub id: String,
         /// Names of the files, or of the network interface.
         pub files: Vec<String>,
+        /// Of each capture that is in several of these files, rotated or split, their names in the order of time: they were read as one.
+        pub parts: Vec<Vec<String>>,
         /// Frames read.
         pub packets: u64,
         /// Frames with a packet of the InfiniBand transport.
@@ -119,6 +121,12 @@ records! {
 }
 
 impl Capture {
+    /// "x-0.pcap to x-3.pcap: 4 files that are parts of one capture", for each capture in several files.
+    pub fn parts_in_words(&self) -> impl Iterator<Item = String> {
+        let ends = self.parts.iter().filter_map(|files| Some((files.first()?, files.last()?, files.len())));
+        ends.map(|(first, last, files)| format!("{first} to {last}: {files} files that are parts of one capture"))
+    }
+
     /// Frames that may hold RDMA packets or pauses which were not found.
     pub fn hidden_frames(&self) -> u64 {
         self.hiding().map(|one| one.frames).sum()

@@ -215,6 +215,7 @@ values! {
     u8: I64, |n| Cell::Unsigned((*n).into()), { "type": "integer", "format": "uint8", "minimum": 0, "maximum": 255 };
     u16: I64, |n| Cell::Unsigned((*n).into()), { "type": "integer", "format": "uint16", "minimum": 0, "maximum": 65535 };
     u32: I64, |n| Cell::Unsigned((*n).into()), { "type": "integer", "format": "uint32", "minimum": 0 };
+    i16: I64, |n| Cell::Signed((*n).into()), { "type": "integer", "format": "int16", "minimum": -32768, "maximum": 32767 };
     u64: I64, |n| Cell::Unsigned(*n), { "type": "integer", "format": "uint64", "minimum": 0 };
     usize: I64, |n| Cell::Unsigned(*n as u64), { "type": "integer", "format": "uint", "minimum": 0 };
     i64: Time, |n| Cell::Signed(*n), { "type": "integer", "format": "int64" };
@@ -226,7 +227,7 @@ values! {
 
 one_column! {
     [T: Field] Vec<T>
-    [K: Serialize, V: Field] BTreeMap<K, V>
+    [K: Serialize + Field, V: Field] BTreeMap<K, V>
 }
 
 impl<T: Field> Field for Vec<T> {
@@ -245,13 +246,19 @@ impl<T: Field> Field for Vec<T> {
     }
 }
 
-impl<K: Serialize, V: Field> Field for BTreeMap<K, V> {
+impl<K: Serialize + Field, V: Field> Field for BTreeMap<K, V> {
     fn cell(&self) -> Cell<'_> {
         Cell::Json(self)
     }
 
     fn schema(types: &mut Types) -> Value {
-        json!({ "type": "object", "additionalProperties": V::schema(types) })
+        let mut map = json!({ "type": "object", "additionalProperties": V::schema(types) });
+        // A vocabulary; any other text says nothing.
+        let names = K::schema(types);
+        if names.get("$ref").is_some() {
+            map["propertyNames"] = names;
+        }
+        map
     }
 }
 

@@ -69,6 +69,8 @@ impl SetWriter {
         write(out, &set.summaries)?;
         write!(out, r#","total":"#)?;
         write(out, &set.total)?;
+        write!(out, r#","verdict":"#)?;
+        write(out, &set.verdict)?;
         writeln!(out, "}}")
     }
 }

@@ -1,10 +1,10 @@
 //! Reports of several captures, each by itself, and what they add up to.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, cmp::Reverse};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Report, Severity, View, figure::Column};
+use super::{Report, Severity, View, figure::Column, units::several};
 use crate::sums::sums;
 
 /// The name and number of the schema.
@@ -23,6 +23,8 @@ pub struct Set {
     pub summaries: Vec<Totals>,
     /// The sums over all captures. A transmission that two captures have counts twice.
     pub total: Totals,
+    /// What is worst in all of them; `None` where nothing stands out.
+    pub verdict: Option<SetVerdict>,
 }
 
 records! {
@@ -35,8 +37,14 @@ records! {
         pub packets: u64,
         /// Frames with a packet of the InfiniBand transport.
         pub rdma_packets: u64,
+        /// Time of the first frame, in nanoseconds since 1970-01-01 UTC.
+        pub first_ns: Option<i64>,
+        /// Time of the latest frame, in nanoseconds since 1970-01-01 UTC.
+        pub last_ns: Option<i64>,
         /// Flows.
         pub flows: u64,
+        /// Losses that the capture shows, of requests and responses.
+        pub loss_episodes: u64,
         /// Retransmitted packets.
         pub retransmits: u64,
         /// Packets that came out of order.
@@ -59,6 +67,35 @@ records! {
         pub warnings: u64,
         /// Places where files are damaged.
         pub problems: u64,
+        /// The first finding: the cause that weighs most; `None` where nothing stands out.
+        pub headline: Option<Headline>,
+    }
+
+    /// What is said first of a capture.
+    #[derive(Eq)]
+    pub struct Headline {
+        /// How serious it is.
+        pub severity: Severity,
+        /// The kind of finding.
+        pub id: Cow<'static, str>,
+        /// The finding, in one sentence.
+        pub text: String,
+        /// Time that flows lost by it, in nanoseconds; `None` where that is not known.
+        pub time_lost_ns: Option<u64>,
+    }
+
+    /// One verdict over several captures: the most serious of their first findings, of these the one that cost most time.
+    #[derive(Eq)]
+    pub struct SetVerdict {
+        /// The capture that shows it, as an index into the list of reports.
+        pub capture: usize,
+        /// What it is.
+        pub headline: Headline,
+        /// Captures whose first finding is of this kind, this one included.
+        pub captures: u64,
+        /// Some captures were made at one time: a cause may be in one of them, and its effects in another. `analyze --merge` looks at them
+        /// together.
+        pub is_overlapping: bool,
     }
 }
 
@@ -73,8 +110,57 @@ impl Set {
     pub fn of_summaries(summaries: Vec<Totals>) -> Set {
         let mut total = Totals::default();
         summaries.iter().for_each(|one| total.add(one));
-        Set { schema: SCHEMA.into(), reports: Vec::new(), summaries, total }
+        let verdict = SetVerdict::of(&summaries);
+        Set { schema: SCHEMA.into(), reports: Vec::new(), summaries, total, verdict }
     }
+}
+
+impl SetVerdict {
+    fn of(summaries: &[Totals]) -> Option<SetVerdict> {
+        let headlines = || summaries.iter().enumerate().filter_map(|(at, one)| Some((at, one.headline.as_ref()?)));
+        let weight = |headline: &Headline| (headline.severity, Reverse(headline.time_lost_ns));
+        let (capture, headline) = headlines().min_by_key(|(at, headline)| (weight(headline), *at))?;
+        let mut spans: Vec<_> = summaries.iter().filter_map(|one| one.first_ns.zip(one.last_ns)).collect();
+        spans.sort_unstable();
+        Some(SetVerdict {
+            capture,
+            headline: headline.clone(),
+            captures: headlines().filter(|(_, other)| other.id == headline.id).count() as u64,
+            is_overlapping: spans.windows(2).any(|pair| pair[1].0 < pair[0].1),
+        })
+    }
+
+    /// The headline, and how many other captures begin with one of its kind.
+    pub fn text(&self) -> String {
+        let others = self.captures.saturating_sub(1);
+        match others {
+            0 => self.headline.text.clone(),
+            n => format!("{}; likewise in {}", self.headline.text, several(n, "more capture")),
+        }
+    }
+
+    /// What to do next, where that is more than to read the report of the capture.
+    pub fn next(&self) -> Option<&'static str> {
+        self.is_overlapping.then_some(
+            "these captures were made at one time: if they are of one network, analyze --merge finds what is the cause in one and the effect in another",
+        )
+    }
+}
+
+/// The names of captures, as short as they are told apart: without the directory that all are in. Of parts, the first and the last.
+#[cfg(feature = "cli")]
+pub(super) fn names(summaries: &[Totals]) -> Vec<String> {
+    let paths = || summaries.iter().flat_map(|one| &one.files);
+    let directory = |path: &str| path.rfind('/').map_or(0, |at| at + 1);
+    let first = paths().next().map_or("", |path| &path[..directory(path)]);
+    let common = if paths().all(|path| &path[..directory(path)] == first) { first.len() } else { 0 };
+    let short = |path: &String| path[common..].to_owned();
+    let name = |one: &Totals| match one.files.as_slice() {
+        [] => String::new(),
+        [only] => short(only),
+        [first, .., last] => format!("{} to {}", short(first), short(last)),
+    };
+    summaries.iter().map(name).collect()
 }
 
 impl Totals {
@@ -86,7 +172,15 @@ impl Totals {
             files: report.head.capture.files.clone(),
             packets: report.head.capture.packets,
             rdma_packets: report.head.capture.rdma_packets,
+            first_ns: report.head.capture.first_ns,
+            last_ns: report.head.capture.last_ns,
             flows: report.flows.len() as u64,
+            headline: report.head.findings.first().map(|finding| Headline {
+                severity: finding.severity,
+                id: finding.id.clone(),
+                text: finding.text.clone(),
+                time_lost_ns: finding.time_lost_ns,
+            }),
             cnps: report.head.congestion.cnps,
             ce_packets: report.head.congestion.ce_packets,
             errors: severity(Severity::Error),
@@ -95,6 +189,7 @@ impl Totals {
             ..Totals::default()
         };
         let mut sums = [
+            (const { Column::named("loss_episodes") }, &mut totals.loss_episodes),
             (const { Column::named("retransmits") }, &mut totals.retransmits),
             (const { Column::named("out_of_order") }, &mut totals.out_of_order),
             (const { Column::named("capture_duplicates") }, &mut totals.capture_duplicates),
@@ -110,13 +205,14 @@ impl Totals {
 
     /// The columns of a table of captures, by their heads.
     #[cfg(feature = "cli")]
-    pub(super) fn columns(&self) -> [(&'static str, u64); 13] {
+    pub(super) fn columns(&self) -> [(&'static str, u64); 14] {
         [
             ("packets", self.packets),
             ("RDMA", self.rdma_packets),
             ("flows", self.flows),
             ("errors", self.errors),
             ("warnings", self.warnings),
+            ("losses", self.loss_episodes),
             ("resent", self.retransmits),
             ("late", self.out_of_order),
             ("NAK", self.naks),
@@ -130,7 +226,10 @@ impl Totals {
 
     fn add(&mut self, other: &Totals) {
         self.files.extend(other.files.iter().cloned());
-        sums! { self += other: packets, rdma_packets, flows, retransmits, out_of_order, capture_duplicates, naks }
+        let least = |a: Option<i64>, b: Option<i64>| a.into_iter().chain(b).min();
+        self.first_ns = least(self.first_ns, other.first_ns);
+        self.last_ns = self.last_ns.max(other.last_ns);
+        sums! { self += other: packets, rdma_packets, flows, loss_episodes, retransmits, out_of_order, capture_duplicates, naks }
         sums! { self += other: rnr_naks, timeouts, cnps, ce_packets, errors, warnings, problems }
     }
 }

@@ -290,6 +290,7 @@ fn strings(paths: &[PathBuf]) -> Vec<String> {
 /// A report but for the names of its files.
 fn but_names(mut report: Value) -> Value {
     report["capture"]["files"] = Value::Null;
+    report["capture"]["parts"] = Value::Null;
     report
 }
 

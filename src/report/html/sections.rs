@@ -6,7 +6,7 @@ use super::{Lines, Table, tables::Tables};
 use crate::report::{
     Capture, Cost, Finding, NotDecoded, Overhead, Price, SECTIONS, Severity, View, clean,
     section::{InPage, Section},
-    set::{Set, Totals},
+    set::{Set, Totals, names},
     units::{bits_per_second, bytes, count, duration, percent, several, utc},
 };
 
@@ -129,6 +129,7 @@ fn proof(capture: &Capture) -> Markup {
     html! {
         ul {
             @if capture.hidden_frames() > 0 { li { strong { "Not decoded: " } (clean(&NotDecoded::list(capture.hiding()))) } }
+            @for text in capture.parts_in_words() { li { (clean(&text)) } }
             @for text in &capture.limitations { li { (clean(text)) } }
             @for (n, what, how) in odd { @if n > 0 { li { (several(n, what)) (how) } } }
             @for problem in capture.problems.iter().take(10) {
@@ -264,15 +265,22 @@ fn other_costs(total: &Cost) -> String {
 
 /// Several captures in a table.
 pub(super) fn overview(set: &Set) -> Markup {
+    let names = names(&set.summaries);
     let cells = |totals: &Totals| html! { @for (_, sum) in totals.columns() { td.n { (count(sum)) } } };
     html! {
         nav aria-label="Captures" {
             h1 { (count(set.summaries.len() as u64)) " captures" }
+            @if let Some(verdict) = &set.verdict {
+                section.verdict aria-label="Verdict" {
+                    p { a href=(format!("#c{}", verdict.capture)) { (clean(&names[verdict.capture])) } ": " (clean(&verdict.text())) "." }
+                    @if let Some(next) = verdict.next() { p { (next) "." } }
+                }
+            }
             div.scroll tabindex="0" role="region" aria-label="Captures" { table {
                 caption { "One row for each capture. A transmission that is in two captures counts twice." }
                 thead { tr { th scope="col" { "capture" } @for (name, _) in set.total.columns() { th.n scope="col" { (name) } } } }
                 tbody { @for (at, totals) in set.summaries.iter().enumerate() {
-                    tr { th scope="row" { a href=(format!("#c{at}")) { (clean(&totals.files.join(", "))) } } (cells(totals)) }
+                    tr { th scope="row" { a href=(format!("#c{at}")) { (clean(&names[at])) } } (cells(totals)) }
                 } }
                 tfoot { tr { th scope="row" { "together" } (cells(&set.total)) } }
             } }

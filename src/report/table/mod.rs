@@ -20,9 +20,7 @@ use std::io;
 
 use serde_json::{Map, Value};
 
-#[cfg(feature = "cli")]
-use super::Message;
-use super::{View, field::Columns};
+use super::{Message, View, field::Columns};
 pub use cell::{Cell, Column, Json, Kind, List, Put};
 use row::{OfCapture, Row};
 #[cfg(feature = "cli")]
@@ -91,33 +89,49 @@ impl Table {
         let columns = self.columns();
         let capture = OfCapture::of(report);
         (self.rows)(report, &mut |row| {
-            let (mut names, mut values) = (columns.iter(), Map::new());
-            (&capture, row).put_cells(&mut |cell| {
-                let name = names.next().map_or("", |column| &column.name);
-                values.insert(name.to_owned(), cell.value()?);
-                Ok(())
-            })?;
-            on_row(values)
+            on_row(values(&columns, &(&capture, row))?)
         })
     }
 }
 
-/// A file of messages: a table that is no part of a report.
-#[cfg(feature = "cli")]
-pub struct Messages<W: io::Write + Send>(Sink<W>);
-
-#[cfg(feature = "cli")]
-impl Messages<io::Sink> {
+/// Rows of the table `messages`, which is no part of a report.
+impl Message {
+    /// The name of the table.
+    pub const TABLE: &str = "messages";
     /// What a row is.
     pub const DOC: &str = "A message of a requester: what `rdmawire packets --messages` and `rdmawire analyze --messages` write.";
 
-    /// Its columns.
+    /// The columns of the table.
     pub fn columns() -> Vec<Column> {
         let mut columns = Vec::new();
         <(OfCapture, Message)>::columns("", "", &mut columns);
         columns
     }
+
+    /// The row of a message of a capture: values by the names of columns.
+    ///
+    /// # Errors
+    /// A value cannot be written as JSON.
+    pub fn row(&self, capture: &str) -> io::Result<Map<String, Value>> {
+        let capture = OfCapture { capture_id: None, capture: capture.to_owned() };
+        values(&Message::columns(), &(&capture, self as &dyn Row))
+    }
 }
+
+/// Values of a row by the names of its columns.
+fn values(columns: &[Column], row: &dyn Row) -> io::Result<Map<String, Value>> {
+    let (mut names, mut values) = (columns.iter(), Map::new());
+    row.put_cells(&mut |cell| {
+        let name = names.next().map_or("", |column| &column.name);
+        values.insert(name.to_owned(), cell.value()?);
+        Ok(())
+    })?;
+    Ok(values)
+}
+
+/// A file of messages.
+#[cfg(feature = "cli")]
+pub struct Messages<W: io::Write + Send>(Sink<W>);
 
 #[cfg(feature = "cli")]
 impl<W: io::Write + Send> Messages<W> {
@@ -126,7 +140,7 @@ impl<W: io::Write + Send> Messages<W> {
     /// # Errors
     /// The file cannot be written.
     pub fn new(file: W, format: Format) -> io::Result<Messages<W>> {
-        Sink::new(file, format, Messages::columns()).map(Messages)
+        Sink::new(file, format, Message::columns()).map(Messages)
     }
 
     /// Adds a message of a capture.

@@ -115,6 +115,9 @@ fn capture(capture: &Capture, page: &mut Page<'_>) -> io::Result<()> {
     if others().next().is_some() {
         page.wrapped(Paint::Plain, "  Other traffic: ", &NotDecoded::list(others()))?;
     }
+    for text in capture.parts_in_words() {
+        page.wrapped(Paint::Plain, "  Parts: ", &text)?;
+    }
     for text in &capture.limitations {
         page.wrapped(Paint::Plain, "  - ", text)?;
     }

@@ -2,9 +2,13 @@
 
 use std::io::{self, Write};
 
-use super::{Options, page::Page, some};
+use super::{
+    Options,
+    page::{Page, Paint},
+    some,
+};
 use crate::report::{
-    set::{Set, Totals},
+    set::{Set, Totals, names},
     units::count,
 };
 
@@ -12,11 +16,16 @@ use crate::report::{
 pub fn write_set(set: &Set, options: &Options, out: &mut dyn Write) -> io::Result<()> {
     let page = &mut Page::new(out, options);
     page.heading("All captures")?;
-    let is_shown = |(name, sum): &(&str, u64)| match *name {
-        // Findings are in the report of each capture.
-        "errors" | "warnings" => false,
-        name => name == "packets" || *sum > 0,
-    };
+    let names = names(&set.summaries);
+    if let Some(verdict) = &set.verdict {
+        let severity = verdict.headline.severity;
+        let name = names.get(verdict.capture).map_or("", String::as_str);
+        page.wrapped(severity.into(), &format!("  {severity:<7}  "), &format!("{name}: {}", verdict.text()))?;
+        if let Some(next) = verdict.next() {
+            page.wrapped(Paint::Plain, "           -> ", next)?;
+        }
+    }
+    let is_shown = |(name, sum): &(&str, u64)| *name == "packets" || *sum > 0;
     let total = set.total.columns();
     let shown: Vec<usize> = (0..total.len()).filter(|&at| is_shown(&total[at])).collect();
     let head = std::iter::once("file").chain(shown.iter().map(|&at| total[at].0)).collect::<Vec<_>>();
@@ -29,8 +38,8 @@ pub fn write_set(set: &Set, options: &Options, out: &mut dyn Write) -> io::Resul
         });
         table.row(std::iter::once(name).chain(cells.collect::<Vec<_>>()));
     };
-    for totals in &set.summaries {
-        row(totals.files.join(", "), totals);
+    for (totals, name) in set.summaries.iter().zip(names) {
+        row(name, totals);
     }
     row("together".to_owned(), &set.total);
     page.put_table(&table)

@@ -144,6 +144,23 @@ pub struct Options {
 pub const MAX_PORTS: usize = 4;
 
 impl Options {
+    /// Tunnels that may be on a port of one's own, by the names that people type.
+    pub const TUNNELS: [(&'static str, Kind); 8] = [
+        ("vxlan", Kind::Vxlan),
+        ("vxlan-gpe", Kind::VxlanGpe),
+        ("geneve", Kind::Geneve),
+        ("gue", Kind::Gue),
+        ("gre", Kind::Gre),
+        ("mpls", Kind::Mpls),
+        ("tzsp", Kind::Tzsp),
+        ("ethernet", Kind::Ethernet),
+    ];
+
+    /// The tunnel of this name.
+    pub fn tunnel_named(name: &str) -> Option<Kind> {
+        Options::TUNNELS.iter().find(|tunnel| tunnel.0 == name).map(|tunnel| tunnel.1)
+    }
+
     /// The transport behind this UDP destination port.
     #[inline(always)]
     pub fn transport_of(&self, port: u16) -> Option<Transport> {
