@@ -395,7 +395,9 @@ impl NativeReport {
 
 fn table(name: &str) -> PyResult<Table> {
     if name == Message::TABLE {
-        return Err(error::plain("a report has no messages, of which there may be millions: see rdmawire.messages"));
+        return Err(error::plain(
+            "a report has no messages, of which there may be millions: see rdmawire.messages",
+        ));
     }
     let found = Table::ALL.into_iter().find(|table| table.name() == name);
     let names = || Table::ALL.map(Table::name).join(", ");

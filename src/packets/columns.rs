@@ -261,7 +261,9 @@ fn flow_label(d: &Dissection<'_>) -> Option<u32> {
 
 /// The first of the worst notes.
 fn worst<'a>(d: &'a Dissection<'_>) -> Option<&'a Note> {
-    d.notes().iter().reduce(|worst, note| if note.problem.severity() > worst.problem.severity() { note } else { worst })
+    d.notes()
+        .iter()
+        .reduce(|worst, note| if note.problem.severity() > worst.problem.severity() { note } else { worst })
 }
 
 impl Column {

@@ -163,7 +163,9 @@ impl<F: Form> Rows<F> {
 
     /// Takes what the analysis has said.
     fn observe(&mut self) {
-        let Some(Placing { placed, .. }) = self.analysis.as_mut().and_then(Analysis::metric_mut) else { return };
+        let Some(Placing { placed, .. }) = self.analysis.as_mut().and_then(Analysis::metric_mut) else {
+            return;
+        };
         for (number, verdict) in placed.drain(..) {
             let parts =
                 std::iter::once(&mut self.open).chain(self.waiting.iter_mut().rev().map(|(_, part)| part));

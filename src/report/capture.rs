@@ -124,7 +124,9 @@ impl Capture {
     /// "x-0.pcap to x-3.pcap: 4 files that are parts of one capture", for each capture in several files.
     pub fn parts_in_words(&self) -> impl Iterator<Item = String> {
         let ends = self.parts.iter().filter_map(|files| Some((files.first()?, files.last()?, files.len())));
-        ends.map(|(first, last, files)| format!("{first} to {last}: {files} files that are parts of one capture"))
+        ends.map(|(first, last, files)| {
+            format!("{first} to {last}: {files} files that are parts of one capture")
+        })
     }
 
     /// Frames that may hold RDMA packets or pauses which were not found.

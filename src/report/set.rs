@@ -117,7 +117,8 @@ impl Set {
 
 impl SetVerdict {
     fn of(summaries: &[Totals]) -> Option<SetVerdict> {
-        let headlines = || summaries.iter().enumerate().filter_map(|(at, one)| Some((at, one.headline.as_ref()?)));
+        let headlines =
+            || summaries.iter().enumerate().filter_map(|(at, one)| Some((at, one.headline.as_ref()?)));
         let weight = |headline: &Headline| (headline.severity, Reverse(headline.time_lost_ns));
         let (capture, headline) = headlines().min_by_key(|(at, headline)| (weight(headline), *at))?;
         let mut spans: Vec<_> = summaries.iter().filter_map(|one| one.first_ns.zip(one.last_ns)).collect();

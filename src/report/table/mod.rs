@@ -88,9 +88,7 @@ impl Table {
     ) -> io::Result<()> {
         let columns = self.columns();
         let capture = OfCapture::of(report);
-        (self.rows)(report, &mut |row| {
-            on_row(values(&columns, &(&capture, row))?)
-        })
+        (self.rows)(report, &mut |row| on_row(values(&columns, &(&capture, row))?))
     }
 }
 
