@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Confidence, Coverage, Location, PairedBy, Space, Trigger, Why};
+use super::{Confidence, ConnectionState, Coverage, Location, PairedBy, Space, Trigger, Why};
 
 records! {
     /// Two flows in opposite directions between two queue pairs.
@@ -18,6 +18,15 @@ records! {
         /// What was seen of it, as bits: 1 REQ, 2 REP and 4 RTU of the connection manager, 8 requests, 16 responses, 32 DREQ of the
         /// connection manager, 64 a NAK that ends the connection.
         pub completeness: u8,
+        /// What became of it.
+        pub state: ConnectionState,
+        /// Since when, in nanoseconds since 1970-01-01 UTC: when it was in use first; closed or refused; tried for the last time; answered
+        /// last.
+        pub since_ns: Option<i64>,
+        /// Nanoseconds that the connection manager took to set it up: from the first REQ to the RTU.
+        pub set_up_ns: Option<u64>,
+        /// When one end asked to disconnect it (DREQ).
+        pub closed_ns: Option<i64>,
         /// Whether the capture has all its packets.
         pub visibility: Coverage,
         /// How the two flows were found to belong together.

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{Class, Encapsulation, Evidence, IpId, MtuBy, PairedBy, RecoveryMode, Service, Visibility, Why};
+use super::{
+    Class, Encapsulation, Evidence, GiveUp, IpId, MtuBy, PairedBy, RecoveryMode, Service, StillSends,
+    Visibility, Why,
+};
 
 /// At least, at most.
 pub type Bounds = [u64; 2];
@@ -69,6 +72,8 @@ records! {
         pub ect_packets: u64,
         /// Packets of these that are marked "congestion experienced" (CE).
         pub ce_packets: u64,
+        /// Whether its sender sets that mark itself: all packets have it, and no queue can be the reason.
+        pub sets_ce: bool,
         /// What became of the packets' ICRCs.
         pub icrc: Icrc,
         /// Packets by the name of their operation code.
@@ -89,6 +94,12 @@ records! {
         pub timeouts: Vec<Timeout>,
         /// What happened when the receiver was not ready; `None` where it always was.
         pub rnr: Option<Rnr>,
+        /// How the sender gave up; `None` where it did not, as far as the capture shows it.
+        pub gave_up: Option<GaveUp>,
+        /// When the sender's queue pair gives up, as far as the capture shows it.
+        pub retry: Option<Retry>,
+        /// Request packets that an acknowledgement covers, in the mean: more than one where the responder coalesces them.
+        pub packets_per_ack: Option<f64>,
         /// PSNs as they are on the wire.
         pub psn: Psns,
         /// What the tap showed of the flow's connection.
@@ -112,6 +123,8 @@ records! {
         pub capture_duplicates: u64,
         /// Late packets, either overtaken or retransmitted: the capture does not tell which.
         pub ambiguous: u64,
+        /// Packets whose PSN their sender had used for another packet: it does not conform.
+        pub reused_psns: u64,
         /// PSNs between the first and the last that were never seen.
         pub gap_psns: u64,
         /// Bytes of payload in retransmitted packets.
@@ -147,6 +160,8 @@ records! {
         pub rnr: u64,
         /// A response showed that an earlier one was lost.
         pub implied_nak: u64,
+        /// Of responses: a READ was requested again. Why, the requests of the opposite flow say.
+        pub repeated_read: u64,
         /// The capture does not show the cause.
         pub unknown: u64,
     }
@@ -385,6 +400,49 @@ records! {
         pub early_resends: u64,
         /// Nanoseconds from RNR NAKs to the retransmitted packets, in sum.
         pub stalled_ns: u64,
+    }
+
+    /// How a requester gave up: it sent the same packets again, without progress, and then nothing more.
+    #[derive(Copy, Eq)]
+    pub struct GaveUp {
+        /// What it gave up for.
+        pub by: GiveUp,
+        /// The PSN that was not acknowledged.
+        pub psn: u32,
+        /// How often it was sent, the first time included; where the receiver was not ready, how often it said so.
+        pub tries: u32,
+        /// When it was sent for the first time, in nanoseconds since 1970-01-01 UTC.
+        pub first_ns: i64,
+        /// When it was sent, or refused, for the last time.
+        pub last_ns: i64,
+        /// Nanoseconds between two tries, at least.
+        pub shortest_ns: Option<u64>,
+        /// Nanoseconds between two tries, at most.
+        pub longest_ns: Option<u64>,
+        /// Nanoseconds from the last try until the capture or the connection ended, in which it sent nothing more.
+        pub silent_ns: u64,
+        /// When the peer last acknowledged something new; `None` where it never did.
+        pub answered_ns: Option<i64>,
+        /// Answers to these tries passed the tap: they did not reach the requester.
+        pub is_answered: bool,
+        /// Whom the peer still sent to after the second try; `None` where the capture has nothing else of it.
+        pub peer_sends: Option<StillSends>,
+        /// ICMP messages that say that packets to the peer cannot be delivered.
+        pub unreachables: u64,
+        /// Messages that were sent, and not acknowledged.
+        pub messages: u64,
+    }
+
+    /// When a queue pair gives up.
+    #[derive(Copy, Eq)]
+    pub struct Retry {
+        /// Acknowledgement timeout: 4.096 µs times two to this. From the connection manager, or the one that the silences before timeouts fit:
+        /// IBTA lets a timer run up to four times as long.
+        pub timeout_exponent: Option<u8>,
+        /// How often it tries again without an answer. From the connection manager; or of a queue pair that gave up, as it did.
+        pub count: Option<u8>,
+        /// How often it tries again where the receiver is not ready; 7 means no limit.
+        pub rnr_count: Option<u8>,
     }
 
     /// PSNs as they are on the wire.

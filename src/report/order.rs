@@ -63,7 +63,7 @@ impl Sort {
     }
 }
 
-/// How much trouble a flow is in. NAKs that end the connection and timeouts weigh most, for they stall it; then packets that
+/// How much trouble a flow is in. A queue pair that gave up, NAKs that end the connection and timeouts weigh most, for they stall it; then packets that
 /// were retransmitted or surely lost; then late and marked packets. A flow without trouble has 0.
 pub fn trouble(flow: &Flow) -> u64 {
     // A report may come from a stranger's file: sums saturate.
@@ -82,6 +82,7 @@ pub fn trouble(flow: &Flow) -> u64 {
     };
     weigh(&[
         (1000, flow.naks.fatal()),
+        (1000, flow.gave_up.is_some().into()),
         (100, flow.naks.psn_sequence_error),
         (100, flow.rnr_naks),
         (1, stream(&flow.requests)),

@@ -131,6 +131,7 @@ terms! {
         New = "new": "It has the expected PSN.",
         NewAfterGap = "new_after_gap" "new after gap": "It has a PSN beyond the expected one: the PSNs between were not seen.",
         RepeatedAck = "repeated_ack" "repeated ACK": "It acknowledges what was acknowledged before.",
+        ReusedPsn = "reused_psn" "reused PSN": "Its sender had used this PSN for another packet, of another operation or length.",
         Resync = "resync": "Its PSN is so far from the expected one that tracking restarts from it.",
         Retransmission = "retransmission": "Its sender had sent this PSN before.",
         Trimmed = "trimmed": "A switch cut it to its headers, instead of dropping it: UDP's length is that of the whole packet, IP's is not, and there is no ICRC.",
@@ -170,6 +171,31 @@ terms! {
         Timeout = "timeout": "No acknowledgement came back until the sender's timer expired.",
         Rnr = "rnr" "RNR NAK": "The receiver had not been ready (RNR NAK).",
         ImpliedNak = "implied_nak" "implied NAK": "A response showed that an earlier one was lost.",
+    }
+
+    /// Why a requester gave up.
+    GiveUp {
+        Retries = "retries": "No answer came, as often as it tried: the application is told that the transport retry counter was exceeded.",
+        Rnr = "rnr" "RNR NAKs": "The receiver was not ready, as often as it tried: the application is told that the RNR retry counter was exceeded.",
+    }
+
+    /// Whom the peer of a requester that gave up still sends to.
+    StillSends {
+        SameConnection = "same_connection" "on this connection": "On this connection, as far as the tap shows: its packets do not arrive, or those to it.",
+        SameHost = "same_host" "to the same host": "To the same host, on other connections only: its queue pair, or its process, is gone.",
+        OtherTraffic = "other_traffic" "other traffic": "Other traffic than RDMA: the host lives, and its queue pair, its process or RDMA on the path is gone.",
+        OtherHosts = "other_hosts" "to other hosts": "To other hosts only: the path between the two is broken.",
+        Nobody = "nobody" "to nobody": "To nobody in this capture, and it did so before: the host, or its link, is gone.",
+    }
+
+    /// What became of a connection, as far as the capture shows it.
+    ConnectionState {
+        SetUp = "set_up" "set up": "The connection manager set it up, and no data came.",
+        Running = "running": "It was in use, or idle, until the capture ended.",
+        GaveUp = "gave_up" "gave up": "One end tried again until its retry count was used up, and gave up.",
+        Refused = "refused": "One end refused it: the connection manager (REJ), or a NAK that ends it.",
+        Closed = "closed": "The connection manager ended it (DREQ).",
+        Silent = "silent": "Requests were not answered, and the capture does not show whether the sender gave up.",
     }
 
     /// Where a packet was lost.

@@ -138,9 +138,9 @@ pub(super) fn fill_in(scenario: &mut Scenario) -> Result<(), Error> {
 fn fill_in_hosts(hosts: &mut Vec<Host>) -> Result<(), Error> {
     if hosts.is_empty() {
         for (name, last) in [("a", 1), ("b", 2)] {
-            let (mac, lid, side, rate) = (None, None, None, None);
+            let (mac, lid, side, rate, dies_at) = (None, None, None, None, None);
             let address = IpAddr::from([10, 0, 0, last]);
-            hosts.push(Host { name: name.into(), address, mac, lid, side, rate });
+            hosts.push(Host { name: name.into(), address, mac, lid, side, rate, dies_at });
         }
     }
     for i in 0..hosts.len() {

@@ -292,6 +292,8 @@ pub(super) enum What {
     /// Acknowledgements that were held back are sent.
     Acknowledge(u32),
     Begin(u32),
+    /// A queue pair is gone.
+    Die(u32),
     /// A mirror's second copy: tap and sighting.
     Again(u32, u32),
     /// A packet that a segment holds back has waited long enough: slot and journey.
@@ -408,6 +410,9 @@ impl Sim {
         sim.aim()?;
         for i in 0..sim.run.connections.len() as u32 {
             sim.at(sim.run.connections[i as usize].start.0, What::Begin(i));
+        }
+        for qp in 0..sim.qps.len() as u32 {
+            sim.set_death(qp);
         }
         for i in 0..sim.pauses.len() as u32 {
             sim.at(sim.pauses[i as usize], What::Pause(i));
@@ -531,6 +536,7 @@ impl Sim {
                 What::Timer(qp) => self.timer(qp),
                 What::Acknowledge(qp) => self.flush(qp),
                 What::Begin(connection) => self.begin(connection),
+                What::Die(qp) => self.die(qp),
                 What::Again(tap, sighting) => self.record_again(tap, sighting),
                 What::Release(slot, journey) => self.release(slot, journey),
                 What::Pause(pause) => self.pause(pause),

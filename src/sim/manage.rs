@@ -55,6 +55,9 @@ impl Sim {
     pub(super) fn on_manage(&mut self, tx: u32) {
         let t = self.run.transmissions[tx as usize];
         let connection = t.message;
+        if self.is_dead(self.run.flows[t.flow as usize].dst) {
+            return;
+        }
         match Manage::of(t.syndrome) {
             Manage::Req => self.manage(connection, 1, Manage::Rep),
             Manage::Rep => {

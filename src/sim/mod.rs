@@ -177,6 +177,8 @@ entries! {
         pub side: Option<Side>,
         /// Its link's speed, if not the scenario's.
         pub rate: Option<Rate>,
+        /// When it dies: it neither sends nor answers any more.
+        pub dies_at: Option<Ns>,
     }
 }
 
@@ -335,6 +337,8 @@ tables! {
         pub tolerate: u32 = 0,
         /// How many new packets a requester still sends after a NAK, before it goes back.
         pub nak_lag: u32 = 0,
+        /// When the queue pair of `to` is gone, as that of a process that is killed: it neither sends nor answers any more.
+        pub dies_at: Option<Ns> = None,
         /// Time from a NAK to the first retransmission.
         pub reaction: Ns = Ns(1_000),
         /// Local ACK timeout: 4.096 us * 2^timeout; 0: no timeout.

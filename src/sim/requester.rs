@@ -35,6 +35,28 @@ impl Sim {
         }
     }
 
+    /// Says when a queue pair is gone: with its host, or alone.
+    pub(super) fn set_death(&mut self, qp: u32) {
+        let state = &self.qps[qp as usize];
+        let of_host = self.run.scenario.host[state.host as usize].dies_at;
+        // Of the two ends of a connection, the second one is passive.
+        let alone = self.connection(qp).dies_at.filter(|_| qp % 2 == 1);
+        if let Some(at) = of_host.into_iter().chain(alone).min() {
+            self.at(at.0, What::Die(qp));
+        }
+    }
+
+    pub(super) fn die(&mut self, qp: u32) {
+        let state = &mut self.qps[qp as usize];
+        state.error = true;
+        state.answers.clear();
+    }
+
+    /// Whether a host does not answer any more.
+    pub(super) fn is_dead(&self, host: u32) -> bool {
+        self.run.scenario.host[host as usize].dies_at.is_some_and(|at| at.0 <= self.now)
+    }
+
     /// The next packet of a queue pair, answers first. If it has to wait, an event wakes it later.
     pub(super) fn poll(&mut self, qp: u32) -> Option<u32> {
         self.poll_answer(qp).or_else(|| self.poll_request(qp))
@@ -278,7 +300,7 @@ impl Sim {
         }
         if state.retries == 0 {
             state.error = true;
-            return;
+            return self.close(self.qps[qp as usize].connection);
         }
         state.retries -= 1;
         let to = state.una;
@@ -398,7 +420,7 @@ impl Sim {
                 }
                 if state.rnr_retries == 0 {
                     state.error = true;
-                    return;
+                    return self.close(self.qps[qp as usize].connection);
                 }
                 if state.rnr_retries < 7 {
                     state.rnr_retries -= 1;

@@ -122,6 +122,13 @@ fn made_by_hand(found: &mut Found) {
     frame(&mut analysis, 1, &frames::trimmed(&whole, 128));
     look("trimmed", analysis, found);
 
+    let mut analysis = Analysis::new(Options::default());
+    for n in 0..40 {
+        let roce = Roce { psn: n / 2, payload: n as usize, ecn: Ecn::CE, ..Roce::default() };
+        frame(&mut analysis, n as i64 * 1000, &roce.frame());
+    }
+    look("one PSN for two packets, which their sender marks", analysis, found);
+
     let mut analysis = Analysis::new(Options { max_flows: 4, ..Options::default() });
     for n in 0..200 {
         let roce = Roce { qp: n % 20, psn: n, payload: 256, ..Roce::default() };
@@ -210,6 +217,8 @@ fn scenarios(found: &mut Found) {
         "rate = \"40G\"\n[[segment]]\nright = { mark = 0.1 }\n[[segment]]\n[cnp]\nbecn = false\ndscp = 26\ninterval = \"4us\"\n[[event]]\ndo = \"mark\"\nof = \"acks\"\nfrom = \"to\"",
         "notify = false\n[[connection]]\noperations = [{ op = \"write\", size = \"64KiB\", count = 20 }]\n[[segment]]\nright = { mark = 0.3 }\n[[segment]]\n[cnp]\ninterval = \"4us\"",
         "ecn = false\n[[event]]\ndo = \"drop\"\npacket = 99\n[cnp]\non_nak = true",
+        "retry = 2\ndies_at = \"20us\"\n[[connection]]\noperations = [{ op = \"write\", size = \"1KiB\", count = 20, every = \"20ms\" }]",
+        "rnr_retry = 1\n[[event]]\ndo = \"rnr\"\nmessage = 9\ntimes = 9\n[[connection]]\noperations = [{ op = \"write\", size = \"1KiB\", count = 20, every = \"20ms\" }]",
         "recovery = \"selective\"\n[[event]]\ndo = \"drop\"\npacket = 99\n[[tap]]\nonly = \"right\"",
     ];
     for more in others {

@@ -23,6 +23,7 @@ mod annotate;
 #[cfg(feature = "sim")]
 mod balance;
 mod capture;
+mod causes;
 #[cfg(all(unix, feature = "cli"))]
 mod cli_analyze;
 #[cfg(feature = "cli")]
@@ -59,6 +60,8 @@ mod frame_order;
 mod gate;
 #[cfg(all(unix, feature = "cli"))]
 mod gate_cli;
+#[cfg(feature = "sim")]
+mod gave_up;
 mod grammar;
 #[cfg(all(feature = "arrow", feature = "compression"))]
 mod header_rows;

@@ -614,9 +614,9 @@ impl Tracker {
     /// A datagram of the connection manager.
     #[cold]
     #[inline(never)]
-    pub(super) fn on_management(&mut self, d: &Dissection<'_>, key: &Key) {
+    pub(super) fn on_management(&mut self, d: &Dissection<'_>, key: &Key, time: i64) {
         if let Some(req) = d.get::<CmReq>() {
-            self.connections.request(*key, req);
+            self.connections.request(*key, req, time);
         }
         if let Some(rep) = d.get::<CmRep>() {
             for key in self.connections.reply(*key, rep).into_iter().flatten() {
@@ -626,10 +626,10 @@ impl Tracker {
             }
         }
         if let Some(rtu) = d.get::<CmRtu>() {
-            self.connections.ready(&mut self.flows, *key, rtu);
+            self.connections.ready(&mut self.flows, *key, rtu, time);
         }
         if let Some(dreq) = d.get::<CmDreq>() {
-            self.connections.disconnect(&mut self.flows, *key, dreq);
+            self.connections.disconnect(&mut self.flows, *key, dreq, time);
         }
     }
 

@@ -217,10 +217,11 @@ impl Tracker {
         let is_request = direction == Direction::Request;
         flow.last_psn = psn.0;
         flow.payload_bytes += payload as u64;
+        let is_sprayed = flow.path_tags.has_several_ports();
+        let packet = Packet { is_sprayed, ..Packet::of(facts, frame) };
         if shape.payload == PayloadRule::Full {
             self.on_full_packet(id, is_request, payload);
         }
-        let packet = Packet::of(facts, frame);
         let mut request = Request { packet, operation, position, message_bytes: facts.dma_len() };
         let class = match is_request {
             true => {
@@ -354,7 +355,7 @@ impl Tracker {
             && let (Some(key), Some(d)) = (facts.key(), whole)
             && key.dest_qp() == 1
         {
-            self.on_management(d, key);
+            self.on_management(d, key, facts.time());
         }
     }
 
@@ -389,12 +390,17 @@ impl Tracker {
                 responses: flow.requests.responses_from(psn),
                 is_reordered: flow.requests.is_reordered(),
             };
-            if let (Some(by), Some(peer)) = (by, flow.peer)
-                && let Some(responses) = self.flows.get_mut(peer).responses.get_mut()
-                && let Some(lost) =
-                    responses.asked_again(&again, (request.packet.time, request.packet.frame), by)
-            {
-                self.flows.get_mut(id).requests.lost_data(&lost);
+            let (frame, time, went_back) =
+                (request.packet.frame, request.packet.time, flow.requests.went_back());
+            let Some(peer) = flow.peer else { return class };
+            let Some(responses) = self.flows.get_mut(peer).responses.get_mut() else { return class };
+            if let Some(by) = by {
+                if let Some(lost) = responses.asked_again(&again, (time, frame), by) {
+                    self.flows.get_mut(id).requests.lost_data(&lost);
+                }
+            } else if let Some(went_back) = went_back {
+                // The requester had gone back for a request before this one.
+                responses.asked_with(psn, frame, went_back);
             }
         }
         class

@@ -6,6 +6,7 @@ mod dcbx;
 mod interfaces;
 mod lldp;
 mod neighbors;
+pub(crate) mod other_traffic;
 mod passages;
 pub(crate) mod pause;
 pub(crate) mod priorities;
@@ -21,6 +22,7 @@ use dcbx::Dcbx;
 use interfaces::Interfaces;
 use lldp::Heard;
 use neighbors::Neighbors;
+use other_traffic::OtherTraffic;
 pub(crate) use passages::{Passage, Passages};
 pub use pause::Paused;
 pub(crate) use pause::Ways;
@@ -36,6 +38,7 @@ pub struct Network {
     neighbors: Neighbors,
     pub(crate) passages: Passages,
     pub(crate) pauses: Pauses,
+    pub(crate) other_traffic: OtherTraffic,
 }
 
 impl Network {
@@ -47,6 +50,7 @@ impl Network {
             neighbors: Neighbors::default(),
             passages: Passages::default(),
             pauses: Pauses::new(options.storm, options.links.clone()),
+            other_traffic: OtherTraffic::default(),
         }
     }
 
@@ -64,6 +68,8 @@ impl Network {
             self.pauses.on_frame(event, speed_bps, on_pause);
         } else if event.packet.has(Kind::Lldp) {
             self.on_lldp(event);
+        } else if event.packet.has(Kind::Ipv4) || event.packet.has(Kind::Ipv6) {
+            self.other_traffic.on_frame(event.packet, event.record.time.0);
         }
     }
 
@@ -137,7 +143,7 @@ impl Network {
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {
-        self.pauses.heap_bytes() + self.passages.heap_bytes()
+        self.pauses.heap_bytes() + self.passages.heap_bytes() + self.other_traffic.heap_bytes()
     }
 
     /// The speed of an interface's link in bit/s: as the user gives it, or as the capture does.

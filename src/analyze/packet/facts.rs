@@ -373,12 +373,25 @@ pub(super) struct Marks {
     pub(super) aeth: u32,
 }
 
+/// The bits of a fingerprint that are of what a packet carries, and of its source port: two transmissions of one packet by one path have
+/// them alike. Senders set AckReq and MigReq anew, which have bits of their own, and so does the identification.
+const CONTENT: u32 = 0x3fff;
+
+/// Whether two packets with one PSN and one source port differ in operation or length, by their fingerprints.
+pub(crate) fn differ_in_content(one: u32, other: u32) -> bool {
+    (one ^ other) & CONTENT != 0
+}
+
 impl Marks {
     #[inline(always)]
     pub(super) fn fingerprint(&self) -> u32 {
-        let flags = self.opcode ^ (self.ack as u16) << 3;
-        let rest = flags.rotate_left(5) ^ self.port ^ (self.payload as u16).rotate_left(9);
+        const MIG_REQ: u16 = 0x40;
+        const ACK_REQ: u8 = 0x80;
+        let opcode = self.opcode & !MIG_REQ ^ (self.ack & !ACK_REQ) as u16;
+        let rest = opcode.rotate_left(5) ^ self.port ^ (self.payload as u16).rotate_left(9);
         let aeth = (self.aeth >> 24) as u16 ^ (self.aeth as u16).rotate_left(4);
-        (self.id as u32) << 16 | (rest ^ aeth) as u32
+        let content = (rest ^ aeth) as u32;
+        let own = ((self.opcode & MIG_REQ) as u32) << 8 | ((self.ack & ACK_REQ) as u32) << 8;
+        (self.id as u32) << 16 | own | (content ^ content >> 14) & CONTENT
     }
 }

@@ -14,6 +14,7 @@ pub(crate) mod path_tag;
 
 pub use encap::EncapPacket;
 pub use facts::Facts;
+pub(crate) use facts::differ_in_content;
 pub use fast::FastPacket;
 pub(crate) use fast::{FastForm, RunKey};
 pub use lengths::l1_bytes;

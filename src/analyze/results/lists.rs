@@ -5,20 +5,27 @@ use std::{borrow::Cow, cmp::Reverse, collections::HashSet, hash::BuildHasher, sy
 
 use foldhash::fast::FixedState;
 
-use super::{findings::Survey, rows};
+use super::{
+    findings::Survey,
+    rows,
+    stopped::{Beside, Ending, LastWords},
+};
 use crate::{
     analyze::{
         engine::{Retired, Tracker},
+        metric::bit_rate,
         model::FlowId,
         packet::key::Key,
         table::flow::{Flow, REQUESTS, RESPONSES},
         track::request::Episode,
     },
+    icrc::State,
     report::{self, List, Reason, Visibility},
 };
 
 /// Flows, connections and episodes in the report's order.
 pub(crate) struct Index<'a> {
+    beside: Beside<'a>,
     retired: &'a [Retired],
     flows: &'a [Flow],
     verified: bool,
@@ -38,6 +45,8 @@ pub(crate) struct Index<'a> {
     episodes: Vec<At>,
     /// The pairs of source and destination of all flows, as hashes. They are made when the first row needs them.
     directions: OnceLock<HashSet<u64, FixedState>>,
+    /// When each host last sent something. It is made for the first requester that gave up.
+    last_words: OnceLock<LastWords>,
 }
 
 /// An episode: when it starts, the first frame, the flow's place, the episode's place among the flow's.
@@ -53,6 +62,7 @@ impl<'a> Index<'a> {
         let (retired, flows) = (&tracker.retired[..], &tracker.flows.flows[..]);
         let all = retired.len() + flows.len();
         let mut index = Index {
+            beside: Beside::of(tracker),
             retired,
             flows,
             verified: tracker.options.verify_icrc,
@@ -64,6 +74,7 @@ impl<'a> Index<'a> {
             first: Vec::new(),
             episodes: Vec::new(),
             directions: OnceLock::new(),
+            last_words: OnceLock::new(),
         };
         // The sort keys are copied side by side, for flows lie far apart in memory. Most flows are in order of time already,
         // and many have equal counts of packets: sorting by one key after the other is fast then.
@@ -204,6 +215,11 @@ impl<'a> Index<'a> {
         if let Some(step_ns) = self.coarse_ns {
             rows::leave_out_short(&mut row, step_ns);
         }
+        self.end_of(at, &mut row);
+        row.retry = rows::retry(&self.ending(at), row.gave_up.as_ref());
+        if row.retry.is_none() && row.requests.packets > 0 && row.service == report::Service::Rc {
+            row.why.insert("retry".into(), Reason::TooFew);
+        }
         row.connection = self.connection(at);
         row.visibility = self.visibility(self.flow(at));
         if row.visibility.is_none() {
@@ -247,7 +263,38 @@ impl<'a> Index<'a> {
     fn outline(&self, at: usize, row: &mut report::Flow) {
         let peer = self.peer(at).map(|peer| self.flow(peer));
         rows::outline(row, self.flow(at), peer, self.verified);
+        self.end_of(at, row);
         row.connection = self.connection(at);
+    }
+
+    /// Whether a flow's sender marks all packets itself. A queue does not mark every packet from the first one on, in both directions, or
+    /// of a flow that sends little.
+    fn sets_ce(&self, at: usize) -> bool {
+        const ENOUGH: u64 = 16;
+        const LITTLE_BPS: u64 = 1_000_000_000;
+        let flow = self.flow(at);
+        let all = |flow: &Flow| flow.signals().ecn_ce >= ENOUGH && is_all_marked(flow);
+        let is_slow = || {
+            let ns = flow.last_time.saturating_sub(flow.first_time).max(0) as u64;
+            bit_rate(flow.wire_bytes, ns) < LITTLE_BPS
+        };
+        all(flow) && (is_slow() || self.peer(at).is_some_and(|peer| all(self.flow(peer))))
+    }
+
+    fn ending(&self, at: usize) -> Ending<'a> {
+        let back = self.peer(at).map(|peer| self.flow(peer));
+        Ending { beside: self.beside, flow: self.flow(at), back }
+    }
+
+    /// Writes into a row how the requester gave up. Its last messages were sent, and not completed.
+    fn end_of(&self, at: usize, row: &mut report::Flow) {
+        let last_words =
+            || self.last_words.get_or_init(|| LastWords::of(self.in_memory().map(|(_, flow)| flow)));
+        row.sets_ce = self.sets_ce(at);
+        row.gave_up = self.ending(at).gave_up(last_words);
+        let messages = row.gave_up.map_or(0, |gave_up| gave_up.messages).min(row.messages.completed);
+        row.messages.completed -= messages;
+        row.messages.open += messages;
     }
 
     /// Packets that a flow lost on the network; `None` where the capture cannot show losses.
@@ -264,6 +311,9 @@ impl<'a> Index<'a> {
         let mut sums = std::mem::take(&mut survey.sums);
         let is_wanted = |&(at, flow): &(usize, &Flow)| {
             sums.add(flow, self.connection(at).is_some());
+            if self.sets_ce(at) {
+                sums.sets_ce(at, flow);
+            }
             Survey::looks_at(flow)
         };
         self.each_of(is_wanted, |at, flow| survey.flow(at, flow, self));
@@ -282,6 +332,12 @@ impl<'a> Index<'a> {
         let asking = self.peer(at).map(|peer| episodes_of(self.flow(peer)));
         own.chain(asking.into_iter().flatten().filter(|episode| episode.is_of_data))
     }
+}
+
+/// Whether every packet that is not corrupt is marked.
+fn is_all_marked(flow: &Flow) -> bool {
+    let marked = flow.signals().ecn_ce;
+    marked > 0 && flow.ecn_ect == 0 && marked + flow.icrc[State::Bad as usize] >= flow.packets
 }
 
 fn episodes_of(flow: &Flow) -> &[Episode] {
@@ -315,8 +371,8 @@ impl List<report::Connection> for Index<'_> {
     fn row(&self, number: usize) -> Option<Cow<'_, report::Connection>> {
         let at = *self.first.get(number)? as usize;
         let other = self.peer(at)?;
-        let flows = [self.flow(at), self.flow(other)];
-        Some(Cow::Owned(rows::connection_report(number as u32, flows, [at, other])))
+        let ends = [self.ending(at), self.ending(other)];
+        Some(Cow::Owned(rows::connection_report(number as u32, &ends, [at, other])))
     }
 }
 

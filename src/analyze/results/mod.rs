@@ -5,6 +5,7 @@ mod links;
 mod lists;
 mod rows;
 mod sections;
+mod stopped;
 
 pub use findings::{FINDINGS, FindingKind, Need, Scope};
 

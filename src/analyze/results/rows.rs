@@ -2,6 +2,7 @@
 
 use std::{borrow::Cow, collections::BTreeMap};
 
+use super::stopped::Ending;
 use crate::{
     analyze::{
         engine::Tracker,
@@ -104,7 +105,14 @@ pub(crate) fn capture_id(capture: &report::Capture) -> String {
 }
 
 /// The row of a connection of two flows, which stand at these places.
-pub(crate) fn connection_report(number: u32, [a, b]: [&Flow; 2], flows: [usize; 2]) -> report::Connection {
+pub(super) fn connection_report(
+    number: u32,
+    [one, other]: &[Ending<'_>; 2],
+    flows: [usize; 2],
+) -> report::Connection {
+    let (a, b) = (one.flow, other.flow);
+    let (state, since_ns) = one.state(other);
+    let (set_up_ns, closed_ns) = one.managed();
     let unseen = a.requests.acked_unseen + b.requests.acked_unseen;
     let is_refused = [a, b].iter().any(|flow| flow.signals().naks[1..].iter().any(|&naks| naks > 0));
     report::Connection {
@@ -114,6 +122,10 @@ pub(crate) fn connection_report(number: u32, [a, b]: [&Flow; 2], flows: [usize; 
         b: report::End { addr: a.key.destination().to_string(), qp: a.key.dest_qp(), uid: b.uid() },
         flows,
         completeness: a.completeness | b.completeness | if is_refused { FATAL_NAK } else { 0 },
+        state,
+        since_ns,
+        set_up_ns,
+        closed_ns,
         visibility: if unseen == 0 { Coverage::Full } else { Coverage::CaptureLossy },
         paired_by: a.paired_by.unwrap_or_default(),
         evidence_bits: a.evidence as u32,
@@ -248,6 +260,34 @@ fn fill_rest(row: &mut report::Flow, flow: &Flow, peer: Option<&Flow>) {
         MtuBy::ReadPsns | MtuBy::Unknown => report::MtuBy::ReadPsns,
     });
     row.timeouts = more.map_or_else(Vec::new, |more| more.recovery().timeouts.clone());
+    row.packets_per_ack = packets_per_ack(flow, peer);
+}
+
+/// Where there are no READs, whose responses acknowledge too.
+fn packets_per_ack(flow: &Flow, peer: Option<&Flow>) -> Option<f64> {
+    let requests = &flow.requests;
+    let acks = peer?.acks;
+    let acknowledged = requests.una.checked_sub(requests.seq.base)?;
+    (acks > 0 && !requests.has_reads()).then(|| acknowledged as f64 / acks as f64)
+}
+
+/// When the queue pair gives up. `stopped`: it did, so that its retry count shows.
+pub(super) fn retry(of: &Ending<'_>, stopped: Option<&report::GaveUp>) -> Option<report::Retry> {
+    let requests = &of.flow.requests;
+    let announced = Some(requests.ack_timeout).filter(|&exponent| exponent > 0);
+    let [count, rnr_count] = of.retry_counts().map_or([None; 2], |counts| counts.map(Some));
+    // A queue pair counts to seven.
+    let shown = |by| {
+        let tries = stopped.filter(|stopped| stopped.by == by)?.tries;
+        u8::try_from(tries.saturating_sub(1)).ok().filter(|&count| count <= 7)
+    };
+    let retry = report::Retry {
+        timeout_exponent: announced.or_else(|| requests.fitting_timeout()),
+        count: count.or_else(|| shown(report::GiveUp::Retries)),
+        // Seven means no limit.
+        rnr_count: rnr_count.or_else(|| shown(report::GiveUp::Rnr).filter(|&count| count < 7)),
+    };
+    (retry != report::Retry::default()).then_some(retry)
 }
 
 fn path_mtu(flow: &Flow, peer: Option<&Flow>) -> Option<Mtu> {
@@ -281,6 +321,10 @@ fn responses(to: &mut report::Stream, flow: &Flow, peer: Option<&Flow>, verified
         upstream.add(0, on_ack_path.get()[1]);
     }
     stream(to, counts, losses, flow.responses.read.seq.rare.holes.psns(), flow, verified, in_full);
+    // A responder has no timer: why a READ was requested again counts once, in the flow of the request.
+    let report::Triggers { nak, timeout, rnr, implied_nak, unknown, .. } = to.triggers;
+    let repeated_read = nak + timeout + rnr + implied_nak;
+    to.triggers = report::Triggers { repeated_read, unknown, ..report::Triggers::default() };
 }
 
 fn stream(
@@ -336,6 +380,7 @@ fn stream(
     to.retransmits_out_of_order = counts.trouble().overtaken_again;
     to.capture_duplicates = counts.of(Class::CaptureDuplicate);
     to.ambiguous = counts.of(Class::Ambiguous);
+    to.reused_psns = counts.of(Class::ReusedPsn);
     to.gap_psns = gap_psns;
     to.retransmitted_bytes = counts.trouble().retransmitted_bytes;
     to.spurious = tracked.then_some(counts.trouble().spurious as u64);
@@ -351,6 +396,7 @@ fn stream(
         rnr: counts.trouble().triggers[Trigger::Rnr as usize] as u64,
         implied_nak: counts.trouble().triggers[Trigger::ImpliedNak as usize] as u64,
         unknown: counts.trouble().triggers[Trigger::Unknown as usize] as u64,
+        repeated_read: 0,
     };
     to.losses = losses;
     to.loss_episodes = loss_episodes(counts);

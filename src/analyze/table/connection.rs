@@ -30,6 +30,8 @@ pub(crate) struct Connections {
     requests: RequestList,
     /// From a flow's key to its opposite's.
     known: HashMap<Key, Known, foldhash::fast::RandomState>,
+    /// When the sender of a flow of this key asked to end the connection (DREQ).
+    closed: HashMap<Key, i64, foldhash::fast::RandomState>,
     /// Local and remote queue pairs, between any two hosts.
     queue_pairs: HashSet<(u32, u32)>,
 }
@@ -81,6 +83,11 @@ struct Request {
     qpn: u32,
     mtu: PathMtu,
     ack_timeout: u8,
+    /// How often queue pairs try again without an answer; how often the passive side does if the active one is not ready.
+    retry: u8,
+    rnr_retry: u8,
+    /// When it was sent first.
+    time: i64,
     /// The passive side's queue pair, once it replied.
     passive: Option<u32>,
 }
@@ -93,9 +100,22 @@ pub(crate) struct Known {
     pub(crate) mtu: Option<u16>,
     /// The queue pair's acknowledgement timeout, as IBTA's exponent; 0 where it is not known.
     ack_timeout: u8,
+    /// Its retry counts: without an answer, and where the receiver is not ready.
+    retry_counts: Option<[u8; 2]>,
     comm_id: u32,
     /// CM messages seen, as bits of [`Flow::completeness`].
     seen: u8,
+    /// When the request was sent first; 0 where it was not seen.
+    asked: i64,
+    /// When the active side confirmed the reply first.
+    pub(crate) ready: Option<i64>,
+}
+
+impl Known {
+    /// Nanoseconds from the request to the confirmation.
+    pub(crate) fn set_up_ns(&self) -> Option<u64> {
+        self.ready.map(|ready| (ready - self.asked).max(0) as u64)
+    }
 }
 
 const MAX_UNPAIRED: usize = 512;
@@ -278,7 +298,7 @@ impl Connections {
     }
 
     /// A connection request (REQ).
-    pub(crate) fn request(&mut self, key: Key, req: &CmReq) {
+    pub(crate) fn request(&mut self, key: Key, req: &CmReq, time: i64) {
         let comm_id = req.local_comm_id().0;
         if self.requests.has(comm_id, &key) {
             return;
@@ -289,6 +309,9 @@ impl Connections {
             qpn: req.local_qpn().0,
             mtu: req.path_mtu(),
             ack_timeout: req.primary_local_ack_timeout().0,
+            retry: req.retry_count(),
+            rnr_retry: req.rnr_retry_count(),
+            time,
             passive: None,
         });
     }
@@ -309,25 +332,54 @@ impl Connections {
         if self.known.len() >= MAX_KNOWN {
             self.known.clear();
         }
-        let (by, seen) = (PairedBy::Cm, REQ | REP);
-        let known = |peer| Known { peer, by, mtu, ack_timeout, comm_id, seen };
-        self.known.insert(there, known(back));
-        self.known.insert(back, known(there));
+        let (by, seen, asked, ready) = (PairedBy::Cm, REQ | REP, request.time, None);
+        // Each side says how often the other one may try while it is not ready itself.
+        let known = |peer, rnr_retry| {
+            let retry_counts = Some([request.retry, rnr_retry]);
+            Known { peer, by, mtu, ack_timeout, retry_counts, comm_id, seen, asked, ready }
+        };
+        let one = known(back, rep.rnr_retry_count());
+        let other = known(there, request.rnr_retry);
+        self.known.insert(there, one);
+        self.known.insert(back, other);
+        for key in [there, back] {
+            self.closed.remove(&key);
+        }
         Some([there, back])
     }
 
     /// The active side confirms the reply (RTU).
-    pub(crate) fn ready(&mut self, flows: &mut Flows, key: Key, rtu: &CmRtu) {
+    pub(crate) fn ready(&mut self, flows: &mut Flows, key: Key, rtu: &CmRtu, time: i64) {
         let comm_id = rtu.local_comm_id().0;
         let request = self.requests.get_mut(comm_id, &key);
         if let Some(passive) = request.and_then(|request| request.passive) {
-            self.saw(flows, key.with_queue_pair(passive), RTU);
+            let there = key.with_queue_pair(passive);
+            if let Some(known) = self.known.get_mut(&there) {
+                known.ready.get_or_insert(time);
+            }
+            self.saw(flows, there, RTU);
         }
     }
 
     /// One side ends the connection (DREQ).
-    pub(crate) fn disconnect(&mut self, flows: &mut Flows, key: Key, dreq: &CmDreq) {
-        self.saw(flows, key.with_queue_pair(dreq.remote_qpn().0), DREQ);
+    pub(crate) fn disconnect(&mut self, flows: &mut Flows, key: Key, dreq: &CmDreq, time: i64) {
+        let key = key.with_queue_pair(dreq.remote_qpn().0);
+        if self.closed.len() < MAX_KNOWN {
+            self.closed.entry(key).or_insert(time);
+        }
+        self.saw(flows, key, DREQ);
+    }
+
+    /// The retry counts of a flow's requester, where the connection manager says them: without an answer, and where the receiver is not ready.
+    pub(crate) fn retry_counts(&self, key: &Key) -> Option<[u8; 2]> {
+        self.known.get(key)?.retry_counts
+    }
+
+    /// What the connection manager said of the connection of a flow, and when one end asked to end it. `back`: the key of the opposite flow.
+    pub(crate) fn managed(&self, there: &Key, back: &Key) -> (Option<&Known>, Option<i64>) {
+        let known = [there, back].map(|key| self.known.get(key).filter(|known| known.by == PairedBy::Cm));
+        let known = known.into_iter().flatten().max_by_key(|known| known.ready);
+        (known, [there, back].iter().filter_map(|key| self.closed.get(key).copied()).min())
     }
 
     /// Notes a message about the flow of this key. The flow may begin later.
@@ -352,7 +404,17 @@ impl Connections {
         let (Some(there), Some(back)) = (Key::between(a, (b, b_qp)), Key::between(b, (a, a_qp))) else {
             return;
         };
-        let known = |peer| Known { peer, by: PairedBy::Map, mtu: None, ack_timeout: 0, comm_id: 0, seen: 0 };
+        let known = |peer| Known {
+            peer,
+            by: PairedBy::Map,
+            mtu: None,
+            ack_timeout: 0,
+            retry_counts: None,
+            comm_id: 0,
+            seen: 0,
+            asked: 0,
+            ready: None,
+        };
         self.known.insert(there, known(back));
         self.known.insert(back, known(there));
     }

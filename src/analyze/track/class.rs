@@ -305,6 +305,13 @@ impl Counts {
         }
     }
 
+    /// A packet that was only late made the receiver send a NAK.
+    pub(crate) fn reordered_then_nak(&mut self, is_so: bool) {
+        if is_so {
+            self.trouble_mut().reordered_then_nak += 1;
+        }
+    }
+
     pub(crate) fn triggered(&mut self, trigger: Trigger) {
         self.trouble_mut().triggers[trigger as usize] += 1;
     }

@@ -8,6 +8,7 @@ mod reads;
 mod recovery;
 mod run;
 mod stats;
+mod tries;
 
 use std::collections::VecDeque;
 
@@ -17,6 +18,7 @@ use reads::Reads;
 pub(crate) use recovery::Episode;
 pub(crate) use run::{MayWait, RunState};
 pub(crate) use stats::AnswerStats;
+pub(crate) use tries::Stopped;
 
 use super::{
     class::{Counts, Place},
@@ -234,6 +236,7 @@ impl Requests {
             una: self.una,
             last_progress: self.last_progress,
             ids,
+            is_same_again: true,
         }
     }
 
@@ -366,6 +369,9 @@ impl Requests {
             return None;
         }
         self.counts.packets += 1;
+        if step.x < hi && step.class != Some(Class::CaptureDuplicate) {
+            self.came_behind(step.x, p.time);
+        }
         let Some(class) = step.class else {
             self.responder.on_request(step.x, p.n, p.time);
             self.goodput += p.bytes as u64;
@@ -450,6 +456,15 @@ impl Requests {
             self.recovered(p.time);
         }
         Some(class)
+    }
+
+    /// A packet came, or came again, behind the highest PSN.
+    #[cold]
+    fn came_behind(&mut self, x: u64, time: i64) {
+        let una = self.una;
+        let behind = &mut self.trouble.behind;
+        let lowest = behind.map(|(lowest, _)| lowest).filter(|&lowest| lowest >= una);
+        *behind = Some((lowest.map_or(x, |lowest| lowest.min(x)), time));
     }
 
     /// The PSNs of a READ of `length` bytes: one for each packet of its response.
@@ -635,6 +650,11 @@ impl Requests {
         self.waiting.partition_point(|message| message.last <= x) as u32
     }
 
+    /// Whether there was a READ or an atomic.
+    pub(crate) fn has_reads(&self) -> bool {
+        self.reads.get().is_some()
+    }
+
     /// The last READs and atomics.
     pub(crate) fn reads(&self) -> impl Iterator<Item = &Read> {
         self.reads.list.iter()
@@ -711,6 +731,7 @@ impl Requests {
         self.seq.finish(&context, resolved);
         self.settle(began, resolved, config);
         self.sweep(self.una, true);
+        self.settle_causes(config);
         self.judge_suspect();
         if let Some(lost) = self.trouble.get_mut().and_then(|trouble| trouble.lost_behind.take()) {
             self.counts.lost(Place::Downstream, 0, lost.most);

@@ -114,11 +114,6 @@ impl ResponderModel {
         }
     }
 
-    /// Whether there was a NAK for this PSN recently.
-    pub(crate) fn was_asked(&self, x: u64) -> bool {
-        self.asks.last_nak == x || self.asks.predicted.iter().any(|p| p.psn == x && p.matched)
-    }
-
     /// The real responder sent a NAK for `x`.
     pub(crate) fn nakked(&mut self, x: u64, time: i64) -> Nakked {
         let asks = &mut *self.asks;

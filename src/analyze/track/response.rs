@@ -54,6 +54,8 @@ pub(crate) struct Data {
     asked_last: Option<(u64, i64)>,
     /// Why, and the frame of the request.
     asked_by: Option<(Trigger, u64)>,
+    /// The frame with which the requester went back then.
+    went_back: u64,
     /// The PSN that the requester expects, if it sees the packets as the tap does. It takes responses in order only.
     expected: u64,
     skipped: u64,
@@ -314,6 +316,7 @@ impl Responses {
             una: 0,
             last_progress: 0,
             ids,
+            is_same_again: false,
         }
     }
 
@@ -433,6 +436,18 @@ impl Responses {
         }
     }
 
+    /// A READ was requested again in this frame, since its requester went back with a frame before, for a reason. If that was no READ, its
+    /// responses may have been lost as well.
+    pub(crate) fn asked_with(&mut self, psn: Psn, frame: u64, (by, went_back): (Trigger, u64)) {
+        let Some(read) = self.read.get_mut().filter(|read| read.seq.is_started()) else { return };
+        if std::mem::replace(&mut read.went_back, went_back) == went_back {
+            return;
+        }
+        read.asked_by = Some((by, frame));
+        let most = read.seq.cur.saturating_sub(read.seq.unwrap(psn));
+        self.counts.lost(Place::Downstream, 0, most);
+    }
+
     /// A READ was requested again in this frame, from this PSN on: its response did not arrive, or came too late. Returns where a
     /// response was lost; `None` if it may have been the request.
     pub(crate) fn asked_again(
@@ -446,11 +461,12 @@ impl Responses {
         }
         let late = self.counts.of(Class::LateOriginal) + self.counts.trouble().overtaken_again;
         let is_reordered = again.is_reordered || late > 0;
-        let Data { seq, expected, asked, asked_last, asked_by, .. } = &mut *self.read;
+        let Data { seq, expected, asked, asked_last, asked_by, went_back, .. } = &mut *self.read;
         let x = seq.unwrap(again.psn);
         *asked = Some((x, time));
         let before = asked_last.replace((x, time));
         *asked_by = Some((by, frame));
+        *went_back = frame;
         let is_missing = seq.rare.holes.get(x).is_some();
         let sent = seq.ring.get(x).filter(|_| x < *expected && !is_missing);
         let sent = sent.map(|sent| (sent.time, u64::from(sent.frame)));

@@ -25,7 +25,7 @@ use super::{
 use crate::{
     analyze::{
         model::Class,
-        packet::{Facts, FastPacket},
+        packet::{Facts, FastPacket, differ_in_content},
     },
     heap::heap,
     report::RecoveryMode,
@@ -124,7 +124,7 @@ enum Next {
 /// A packet that comes sooner was late: no answer can have come back.
 const QUICK_NS: i64 = 2_000;
 /// No timer is shorter.
-pub(crate) const SHORTEST_TIMER_NS: i64 = 8_000;
+const SHORTEST_TIMER_NS: i64 = 8_000;
 /// In a sparse capture, a late packet was overtaken by at most this number.
 const FEW_BEHIND: u32 = 8;
 /// A larger step is no gap.
@@ -517,6 +517,7 @@ impl Sequence {
         if self.rare.pending.is_empty() && self.in_pass && x == self.cur {
             self.cur = end;
             self.rare.pass_steps += 1;
+            let fill = GapFill { goes_on: !self.is_paused_before(x, p, context), ..fill };
             if let Some(sent) = self.ring.get_mut(x) {
                 sent.flags |= RETRANSMITTED;
             }
@@ -531,12 +532,22 @@ impl Sequence {
         }
     }
 
+    /// Whether something new made the sender repeat this packet, the next one of a pass of repetitions: a timeout, or a NAK for it.
+    fn is_paused_before(&self, x: u64, p: &Packet, context: &Context<'_>) -> bool {
+        p.time - self.last_time >= context.timeout_ns || context.is_asked_since(x, self.last_time)
+    }
+
     fn again(
         &mut self,
         &Unwrapped { x, end, p, context }: &Unwrapped<'_>,
         resolved: &mut Vec<Resolved>,
         step: &mut Step,
     ) {
+        let known = self.ring.get(x).filter(|_| context.is_same_again && !p.is_sprayed);
+        if known.is_some_and(|before| differ_in_content(before.fingerprint, p.fingerprint)) {
+            self.ring.put(x, self.hi - x, sent(p));
+            return step.class = Some(Class::ReusedPsn);
+        }
         self.resolve(Next::Seen(x), context, resolved);
         // The packet that filled the hole comes again at once: so the first one was late.
         if self.rare.undecided.last().is_some_and(|fill| fill.x == x)
@@ -564,7 +575,11 @@ impl Sequence {
                 self.step_on(resolved);
             }
             step.pass_gap = x - self.cur;
-            step.timed_out = context.has_timed_out(x, p.time);
+            // A sender that goes back once sends what follows without a pause.
+            step.timed_out = self.is_paused_before(x, p, context) && context.has_timed_out(x, p.time);
+            step.asked_since =
+                context.is_asked_since(x, self.last_time) && self.recovery_mode() != RecoveryMode::GoBackN;
+            step.has_paused = context.rtt_min.is_none_or(|rtt| p.time - self.last_time >= i64::from(rtt) / 2);
             // PSNs that were acknowledged meanwhile need not be retransmitted.
             step.left_out = self.cur.max(context.una)..x;
             self.rare.pass_holes.push(step.left_out.clone(), p.time, p.id);

@@ -30,6 +30,8 @@ pub(crate) struct Packet {
     /// Its receiver must acknowledge it.
     pub(crate) ack_expected: bool,
     pub(crate) is_marked: bool,
+    /// Its flow has several UDP source ports.
+    pub(crate) is_sprayed: bool,
     pub(crate) path_tag: u64,
 }
 
@@ -49,6 +51,7 @@ impl Packet {
             vantage: facts.vantage(),
             ack_expected: facts.is_ack_expected(),
             is_marked: facts.mark() == Ecn::CE,
+            is_sprayed: false,
             path_tag: facts.path_tag(),
         }
     }
@@ -56,6 +59,9 @@ impl Packet {
 
 /// When a transmission was recorded, and in which frame: the low bits of its number.
 pub(crate) type Recorded = (i64, u32);
+
+/// A packet that comes again sooner, and was not asked for, does so for no timeout.
+pub(crate) const SHORTEST_TIMEOUT_NS: i64 = 20_000;
 
 /// Evidence from outside of the sequence.
 #[derive(Clone, Copy, Debug)]
@@ -81,9 +87,16 @@ pub(crate) struct Context<'a> {
     /// When something was acknowledged last.
     pub(crate) last_progress: i64,
     pub(crate) ids: &'a IdOrder,
+    /// A packet that is sent again has the operation and the length that it had: READ responses may begin anew in the middle.
+    pub(crate) is_same_again: bool,
 }
 
 impl Context<'_> {
+    /// Whether a NAK for this PSN came since then.
+    pub(super) fn is_asked_since(&self, x: u64, time: i64) -> bool {
+        self.asked.is_some_and(|(asked, at)| asked == x && at > time)
+    }
+
     /// Whether this PSN is the first one that is not acknowledged, and nothing was for as long as a timeout.
     pub(super) fn has_timed_out(&self, x: u64, time: i64) -> bool {
         x == self.una && time.saturating_sub(self.last_progress) >= self.timeout_ns
@@ -111,6 +124,8 @@ pub(crate) struct GapFill {
     pub(crate) extent: u32,
     /// A timer may have expired before it.
     pub(crate) timed_out: bool,
+    /// It is the next packet of a pass of repetitions: neither a silence nor a NAK for it came since the packet before.
+    pub(crate) goes_on: bool,
 }
 
 /// A verdict on a packet that had to wait.
@@ -197,6 +212,10 @@ pub(crate) struct Step {
     pub(crate) went_back: bool,
     /// A timeout may have expired before this repetition, within one pass of repetitions.
     pub(crate) timed_out: bool,
+    /// A NAK for it came since the sender's last packet.
+    pub(crate) asked_since: bool,
+    /// Its sender sent nothing for half a round trip before it: an answer may have come meanwhile.
+    pub(crate) has_paused: bool,
     /// It comes late: a packet that counted as lost was not lost.
     pub(crate) not_lost: bool,
     /// It may be the original of a packet whose repetition came first: then the original was not lost.

@@ -9,8 +9,8 @@ use super::{
     value::{Range, Value},
 };
 use crate::report::{
-    Coverage, Encapsulation, Flow, LossEpisodes, PairedBy, Reason, Service, Severity, Stream, View,
-    Visibility, order,
+    ConnectionState, Coverage, Encapsulation, Flow, GiveUp, LossEpisodes, PairedBy, Reason, Service,
+    Severity, Stream, Triggers, View, Visibility, order,
 };
 
 /// Rows: the names, the head of the column in tables, the unit, what many rows become, where the value is, what it means.
@@ -85,6 +85,9 @@ pub(super) const FIGURES: &[Figure] = measures! {
         ["losses.capture"] Unit::Count, Sum, |flow| lost(&flow.requests, "losses.capture", |at| at.capture), "Requests that passed the tap, and are not in the capture.";
         ["losses.unknown"] Unit::Count, Sum, |flow| lost(&flow.requests, "losses.unknown", |at| at.unknown), "Requests lost on the network beside these; the capture, which lost packets itself, does not show where.";
         ["response_losses"] Unit::Count, Sum, |flow| on_network(&flow.responses), "Packets of responses lost on the network. A lost acknowledgement leaves no trace.";
+        ["retries.exhausted"] as "gave up" Unit::Count, Sum, |flow| gave_up(flow, GiveUp::Retries), "Queue pairs that gave up: no answer came, as often as they tried.";
+        ["rnr.exhausted"] Unit::Count, Sum, |flow| gave_up(flow, GiveUp::Rnr), "Queue pairs that gave up: the receiver was not ready, as often as they tried.";
+        ["reused_psns"] Unit::Count, Sum, |flow| both(flow, |stream| stream.reused_psns), "Packets whose PSN their sender had used for another packet.";
         ["acks"] Unit::Count, Sum, |flow| Value::exact(flow.acks), "Acknowledgements.";
         ["naks"] as "NAK" Unit::Count, Sum, |flow| Value::exact(flow.naks.total()), "NAKs of all codes.";
         ["naks.sequence"] Unit::Count, Sum, |flow| Value::exact(flow.naks.psn_sequence_error), "NAKs for a missing packet.";
@@ -116,6 +119,7 @@ pub(super) const FIGURES: &[Figure] = measures! {
     }
     Connection {
         ["connection.visibility"] Unit::Words(|| words(&Coverage::ALL, Coverage::name)), Choice, |one| word(one.visibility.name()), "Whether the capture has all its packets.";
+        ["connection.state"] Unit::Words(|| words(&ConnectionState::ALL, ConnectionState::name)), Choice, |one| word(one.state.name()), "What became of it.";
         ["connection.paired_by"] Unit::Words(|| words(&PairedBy::ALL, PairedBy::name)), Choice, |one| word(one.paired_by.name()), "How its flows were found to belong together.";
         ["connection.evidence_bits"] Unit::Number, Min, |one| exact(one.evidence_bits), "How strong the evidence for that is.";
     }
@@ -222,9 +226,13 @@ fn late(flow: &Flow, of: fn(&Stream) -> u64) -> Value<'static> {
 
 /// An episode of unknown cause may be one of a timeout.
 fn timeouts(flow: &Flow) -> Value<'static> {
-    let [a, b] = [flow.requests.triggers, flow.responses.triggers];
-    let known = a.timeout + b.timeout;
-    Value::between(known, known + a.unknown + b.unknown)
+    let Triggers { timeout, unknown, .. } = flow.requests.triggers;
+    Value::between(timeout, timeout + unknown)
+}
+
+/// Whether a requester gave up for this reason: 0 or 1.
+fn gave_up(flow: &Flow, by: GiveUp) -> Value<'static> {
+    Value::exact(flow.gave_up.is_some_and(|gave_up| gave_up.by == by).into())
 }
 
 /// Bytes over the flow's time.

@@ -248,6 +248,7 @@ const CONNECTIONS: &[Column<Connection>] = &[
     column("QP of b", "text", "Its queue pair", |c, _| text(format!("{:#x}", c.b.qp))),
     column("a sends", "flow", "The flow from a to b", |c, _| Cell::Number(c.flows[0] as u64)),
     column("b sends", "flow", "The flow from b to a", |c, _| Cell::Number(c.flows[1] as u64)),
+    column("state", "text", "What became of it", |c, _| text(c.state.words())),
     column("seen", "text", "Whether the capture has all its packets", |c, _| text(c.visibility.words())),
     column("paired by", "text", "How the two flows were found to belong together", |c, _| {
         text(c.paired_by.words())

@@ -10,7 +10,7 @@ use super::{
     page::{Page, Paint},
 };
 use crate::report::{
-    Finding, Flow, IpId, Space, Stream, Summary, View, clean,
+    Finding, Flow, GaveUp, IpId, Retry, Space, Stream, Summary, View, clean,
     figure::bounds,
     units::{bits, bytes, count, duration, percent, several, utc},
 };
@@ -66,8 +66,9 @@ fn identity(report: &View<'_>, index: usize, flow: &Flow, page: &mut Page<'_>) -
             let connection = flow
                 .connection
                 .and_then(|id| report.connections.row(id as usize).filter(|connection| connection.id == id));
-            let of = connection
-                .map_or(String::new(), |c| format!("; connection {} ({})", c.id, c.visibility.words()));
+            let of = connection.map_or(String::new(), |c| {
+                format!("; connection {} ({}, {})", c.id, c.state.words(), c.visibility.words())
+            });
             format!("QP {qp:#x}{by}{of}")
         }
         (None, _) => "not known".to_owned(),
@@ -116,6 +117,8 @@ fn identity(report: &View<'_>, index: usize, flow: &Flow, page: &mut Page<'_>) -
         ),
         ("Messages", messages(flow)),
         ("ACKs", Some(acks(flow))),
+        ("Retries", flow.retry.map(retries)),
+        ("Gave up", flow.gave_up.map(gave_up)),
     ];
     for (name, value) in rows {
         if let Some(value) = value {
@@ -174,6 +177,33 @@ fn acks(flow: &Flow) -> String {
     text
 }
 
+/// When a queue pair gives up.
+fn retries(retry: Retry) -> String {
+    let timeout = retry.timeout_exponent.map(|exponent| {
+        format!(
+            "timeout {} (exponent {exponent})",
+            duration(4096u64.checked_shl(exponent.into()).unwrap_or(u64::MAX))
+        )
+    });
+    let times = |count: Option<u8>, what: &str| count.map(|count| format!("{what} {count}"));
+    let parts = [timeout, times(retry.count, "retry count"), times(retry.rnr_count, "RNR retry count")];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+fn gave_up(gave_up: GaveUp) -> String {
+    let peer =
+        gave_up.peer_sends.map_or(String::new(), |whom| format!("; the peer still sends {}", whom.words()));
+    format!(
+        "for {}: PSN {} tried {} from {} to {} later; {} not completed{peer}",
+        gave_up.by.words(),
+        gave_up.psn,
+        several(gave_up.tries.into(), "time"),
+        utc(gave_up.first_ns),
+        duration(gave_up.last_ns.abs_diff(gave_up.first_ns)),
+        several(gave_up.messages, "message"),
+    )
+}
+
 /// A row of the table of streams.
 type Row = (&'static str, fn(&Stream) -> String);
 
@@ -185,6 +215,7 @@ const ROWS: &[Row] = &[
     ("out of order", |s| count(s.out_of_order)),
     ("capture duplicates", |s| count(s.capture_duplicates)),
     ("ambiguous", |s| count(s.ambiguous)),
+    ("reused PSNs", |s| count(s.reused_psns)),
     ("PSNs never seen", |s| count(s.gap_psns)),
     ("losses", |s| count(s.loss_episodes.total())),
     ("  before the tap", |s| count(s.loss_episodes.upstream)),
@@ -202,6 +233,7 @@ const ROWS: &[Row] = &[
     ("  after timeout", |s| count(s.triggers.timeout)),
     ("  after RNR", |s| count(s.triggers.rnr)),
     ("  after implied NAK", |s| count(s.triggers.implied_nak)),
+    ("  after repeated READ", |s| count(s.triggers.repeated_read)),
     ("  for unknown reasons", |s| count(s.triggers.unknown)),
     ("latest", |s| s.reordering.map_or("0".into(), |r| duration(r.max_late_ns))),
 ];

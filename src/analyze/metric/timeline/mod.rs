@@ -246,7 +246,7 @@ fn kind_of(class: Class) -> Kind {
         Class::Corrupt => Kind::Corrupt,
         Class::Trimmed => Kind::Trimmed,
         Class::RepeatedAck => Kind::AckAgain,
-        Class::Ambiguous | Class::Unknown => Kind::Ambiguous,
+        Class::Ambiguous | Class::ReusedPsn | Class::Unknown => Kind::Ambiguous,
         Class::First | Class::New | Class::NewAfterGap | Class::Resync | Class::Unsequenced => Kind::New,
     }
 }

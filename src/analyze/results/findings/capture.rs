@@ -301,8 +301,9 @@ pub(super) fn cnps_without_marks(&Evidence { head, .. }: &Evidence<'_>, say: &mu
     }
 }
 
-pub(super) fn marks_without_cnps(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
-    let &Congestion { cnps, ce_packets: marked, .. } = &head.congestion;
+pub(super) fn marks_without_cnps(&Evidence { head, sums }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    let &Congestion { cnps, ce_packets, .. } = &head.congestion;
+    let marked = ce_packets.saturating_sub(sums.marked_by_senders);
     if marked > 0 && cnps == 0 {
         say(Seen::new(marked, format!("{} marked, and no CNP was seen", several(marked, "packet"))));
     }
@@ -352,8 +353,11 @@ pub(super) fn ignored(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut
 /// CNPs from which on missing ones say something.
 const MANY_CNPS: u64 = 16;
 
-pub(super) fn missing_cnps(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+pub(super) fn missing_cnps(&Evidence { head, sums }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
     let missing = |flow: &MarkedFlow| {
+        if flow.flow.is_some_and(|at| sums.senders.contains(&at)) {
+            return None;
+        }
         let expected = flow.expected_cnps.filter(|&expected| expected >= MANY_CNPS)?;
         (flow.cnps * 2 < expected).then(|| expected - flow.cnps)
     };
@@ -515,8 +519,8 @@ pub(super) fn no_becn(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut
     }
 }
 
-pub(super) fn marked_control(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
-    let n = head.congestion.ce_control_packets;
+pub(super) fn marked_control(&Evidence { head, sums }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    let n = head.congestion.ce_control_packets.saturating_sub(sums.control_by_senders);
     if n > 0 {
         say(Seen::new(n, format!("{} (ACKs or CNPs) marked (CE)", several(n, "control packet"))));
     }

@@ -5,13 +5,13 @@ use std::cmp::Reverse;
 use super::{Need, words::*};
 use crate::{
     analyze::{
-        model::Trigger,
+        model::{Address, Trigger},
         results::lists::Index,
         table::flow::{Flow, RESPONSES},
         track::{class::Place, request::Episode},
     },
     report::{
-        self, Bounds, LossEpisodes, Reordering, Stream, Triggers,
+        self, Bounds, GaveUp, GiveUp, LossEpisodes, Reordering, StillSends, Stream, Triggers,
         units::{count as number, duration, losses},
     },
 };
@@ -111,6 +111,11 @@ pub(super) fn exactly(n: u64) -> Option<Bounds> {
     Some([n, n])
 }
 
+/// Whether the requester of a flow gave up for this reason.
+pub(super) fn gave_up(flow: &report::Flow, by: GiveUp) -> Option<Bounds> {
+    exactly(flow.gave_up.is_some_and(|gave_up| gave_up.by == by).into())
+}
+
 /// Bounds of requests and READ responses together.
 pub(super) fn both(flow: &report::Flow, of: fn(&Stream) -> Option<Bounds>) -> Option<Bounds> {
     report::plus(of(&flow.requests), of(&flow.responses))
@@ -184,6 +189,11 @@ pub(super) fn is_rnr(episode: &Episode) -> bool {
     episode.trigger == Trigger::Rnr
 }
 
+/// Nothing was lost: a packet that was only late made the receiver send a NAK.
+pub(super) fn is_needless(episode: &Episode) -> bool {
+    episode.place == Some(Place::None) && episode.trigger == Trigger::Nak
+}
+
 pub(super) fn is_unexplained(episode: &Episode) -> bool {
     episode.place.is_none() && matches!(episode.trigger, Trigger::Nak | Trigger::Unknown)
 }
@@ -243,7 +253,11 @@ pub(super) fn reordering(subject: &Subject<'_>, _: Bounds) -> (String, Vec<u64>)
     let latest = reorderings(flow).map(|r| r.max_late_ns).max().unwrap_or(0);
     let naks = match reordered(flow, |reordering| reordering.then_nak) {
         0 => String::new(),
-        n => format!("; {} triggered a NAK: retransmitted although nothing was lost", number(n)),
+        n => {
+            let needless = subject.episodes(is_needless).iter().map(|episode| episode.packets).sum::<u64>();
+            let again = counted([needless; 2], "packet");
+            format!("; {} triggered a NAK: {again} retransmitted although nothing was lost", number(n))
+        }
     };
     let late = counted([late(flow); 2], "packet");
     let text = format!(
@@ -261,8 +275,135 @@ pub(super) fn timeout(subject: &Subject<'_>, count: Bounds) -> (String, Vec<u64>
         let exponent = timeout.nearest_exponent;
         format!("; the longest waited {} (nearest exponent {exponent})", duration(timeout.waited_ns))
     });
-    let text = format!(" retransmitted after {}{waited}", counted(count, "timeout"));
+    // One that gave up has a finding of its own.
+    let in_vain = subject.flow().requests.tries_in_vain().filter(|_| subject.counts.gave_up.is_none());
+    let in_vain = in_vain.map_or_else(String::new, |(tries, ns)| {
+        let peer = subject.flow().key.destination();
+        format!(
+            "; {peer} does not answer at all at the end: {} tries in {}",
+            number(tries.into()),
+            duration(ns)
+        )
+    });
+    let text = format!(" retransmitted after {}{waited}{in_vain}", counted(count, "timeout"));
     (text, seen.iter().map(|timeout| timeout.frame).collect())
+}
+
+pub(super) fn retries_exhausted(subject: &Subject<'_>, _: Bounds) -> (String, Vec<u64>) {
+    let Some(gave_up) = subject.counts.gave_up else { return Default::default() };
+    let peer = subject.flow().key.destination();
+    let apart = match (gave_up.shortest_ns, gave_up.longest_ns) {
+        (Some(shortest), Some(longest)) if shortest.abs_diff(longest) <= longest / 8 => {
+            format!(" {} apart", duration(longest))
+        }
+        (Some(shortest), Some(longest)) => format!(" {} to {} apart", duration(shortest), duration(longest)),
+        _ => String::new(),
+    };
+    let retry = subject.index.report(subject.at).retry;
+    let fits: Vec<String> = [
+        ("timeout exponent", retry.and_then(|r| r.timeout_exponent)),
+        ("retry count", retry.and_then(|r| r.count)),
+    ]
+    .into_iter()
+    .filter_map(|(what, n)| Some(format!("{what} {}", n?)))
+    .collect();
+    let fits = if fits.is_empty() { String::new() } else { format!(" ({})", fits.join(", ")) };
+    let answer = match gave_up.is_answered {
+        true => format!("the answers of {peer} passed the tap and did not reach it"),
+        false => format!("{peer} did not answer"),
+    };
+    let text = format!(
+        " gave up: PSN {} was sent {} times{apart}{fits}, {answer}, and nothing was sent for {} after that{}{}",
+        gave_up.psn,
+        number(gave_up.tries.into()),
+        duration(gave_up.silent_ns),
+        last_answer(&gave_up),
+        whom_to_suspect(&gave_up, peer),
+    );
+    (text, subject.flow().requests.tried_in())
+}
+
+pub(super) fn rnr_exhausted(subject: &Subject<'_>, _: Bounds) -> (String, Vec<u64>) {
+    let Some(gave_up) = subject.counts.gave_up else { return Default::default() };
+    let peer = subject.flow().key.destination();
+    let asked = subject
+        .counts
+        .rnr
+        .map_or_else(String::new, |rnr| format!(", and asked to wait {}", duration(rnr.asked_ns.p50)));
+    let text = format!(
+        " gave up: {peer} was not ready for PSN {} {}{asked}; nothing was sent for {} after that",
+        gave_up.psn,
+        if gave_up.tries == 1 {
+            "once".to_owned()
+        } else {
+            format!("{} times in a row", number(gave_up.tries.into()))
+        },
+        duration(gave_up.silent_ns),
+    );
+    (text, subject.episodes(is_rnr).iter().map(|episode| episode.first_frame).collect())
+}
+
+/// When the peer last answered, before the first try.
+fn last_answer(gave_up: &GaveUp) -> String {
+    let Some(answered) = gave_up.answered_ns.filter(|&answered| answered <= gave_up.first_ns) else {
+        return String::new();
+    };
+    format!("; its last answer came {} before the first try", duration(gave_up.first_ns.abs_diff(answered)))
+}
+
+/// Which part to suspect, by whom the peer still sends to.
+fn whom_to_suspect(gave_up: &GaveUp, peer: Address) -> String {
+    let mut text = match gave_up.peer_sends {
+        Some(StillSends::SameConnection) => {
+            format!(
+                "; {peer} still sends on this connection: the way to it is broken, or what it says does not arrive"
+            )
+        }
+        Some(StillSends::SameHost) => {
+            format!(
+                "; {peer} still sends to this host on other queue pairs: this queue pair, or its process, is gone"
+            )
+        }
+        Some(StillSends::OtherHosts) => {
+            format!(
+                "; {peer} still sends to other hosts, and not to this one: the path between the two, or the queue pair"
+            )
+        }
+        Some(StillSends::OtherTraffic) => {
+            format!(
+                "; {peer} still sends other traffic than RDMA: its queue pair, its process, or RDMA on the path"
+            )
+        }
+        Some(StillSends::Nobody) => format!("; {peer} sends nothing at all any more: the host, or its link"),
+        _ => {
+            format!("; nothing else of {peer} is in the capture: its host, its queue pair, or the path to it")
+        }
+    };
+    if gave_up.unreachables > 0 {
+        text += &format!(
+            "; {} say that packets to it cannot be delivered",
+            counted([gave_up.unreachables; 2], "ICMP message")
+        );
+    }
+    if gave_up.messages > 0 {
+        text += &format!("; {} not completed", counted([gave_up.messages; 2], "message"));
+    }
+    text
+}
+
+pub(super) fn sender_marks(_: &Subject<'_>, count: Bounds) -> (String, Vec<u64>) {
+    let all = counted(count, "packet");
+    (
+        format!(": all {all} are marked (CE), from the first one on: its sender sets the mark itself"),
+        Vec::new(),
+    )
+}
+
+pub(super) fn reused(_: &Subject<'_>, count: Bounds) -> (String, Vec<u64>) {
+    (
+        format!(" used {} twice, with different content: the sender does not conform", counted(count, "PSN")),
+        Vec::new(),
+    )
 }
 
 pub(super) fn spurious(_: &Subject<'_>, count: Bounds) -> (String, Vec<u64>) {
@@ -274,7 +415,7 @@ pub(super) fn resent(subject: &Subject<'_>, count: Bounds) -> (String, Vec<u64>)
     let mut episodes = subject.episodes(is_unexplained);
     episodes.sort_by_key(|episode| Reverse(episode.packets));
     let asked = &subject.counts.responses.triggers;
-    let why = match (subject.counts.requests.triggers.nak, asked.implied_nak + asked.timeout) {
+    let why = match (subject.counts.requests.triggers.nak, asked.repeated_read) {
         (0, 0) => "; the capture does not show why".to_owned(),
         (0, n) => {
             format!(" after {}; the capture does not prove what was lost", counted([n; 2], "repeated READ"))

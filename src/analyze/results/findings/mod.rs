@@ -23,7 +23,7 @@ use self::{
 };
 pub(crate) use survey::Survey;
 
-use crate::report::{Bounds, Flow, Service, Severity};
+use crate::report::{Bounds, Flow, GiveUp, Service, Severity};
 use Severity::{Error, Note, Warning};
 
 /// A kind of finding.
@@ -201,6 +201,27 @@ pub static FINDINGS: &[FindingKind] = findings! {
             |flow| flow::exactly(flow.naks.invalid_rd_request),
             |subject, count| flow::refusal(subject, count, "invalid RD request"));
 
+    "retries.exhausted" Error []
+        "A requester tried again without an answer until it gave up: transport retry counter exceeded (IBV_WC_RETRY_EXC_ERR)."
+        "look at the peer first: a process or host that died, a queue pair in error, a link that went down; then at the path between the two. The retry count and timeout of the queue pair say how long an interruption it survives"
+        FlowsInTrouble(Requests, Ends, "gave up: no answer came, however often they tried (# queue pairs)",
+            |flow| flow::gave_up(flow, GiveUp::Retries),
+            flow::retries_exhausted);
+
+    "rnr.exhausted" Error []
+        "A receiver was not ready (RNR NAK) until the requester gave up: RNR retry counter exceeded (IBV_WC_RNR_RETRY_EXC_ERR)."
+        "this is the receiving application, not the network: it posts no receive buffers any more, or too late; an RNR retry count of 7 means no limit"
+        FlowsInTrouble(Requests, Ends, "gave up: the receiver was not ready, however often they tried (# queue pairs)",
+            |flow| flow::gave_up(flow, GiveUp::Rnr),
+            flow::rnr_exhausted);
+
+    "psn.reused" Error []
+        "A sender used a PSN for two packets of different operations or lengths: receivers drop the second one."
+        "check what generates these packets: an adapter's firmware, a generator, or a queue pair that was reset and begins with the same PSNs"
+        FlowsInTrouble(Requests, Unknown, "used # PSNs twice, with different content",
+            |flow| flow::exactly(flow.requests.reused_psns),
+            flow::reused);
+
     "loss.downstream" Error [BothDirections]
         "Packets passed the tap and did not reach their destination."
         "check the drop counters between the tap and the destination, its NIC included"
@@ -339,6 +360,13 @@ pub static FINDINGS: &[FindingKind] = findings! {
         "The capturing system dropped frames: the network did not lose them."
         "capture fewer bytes of each frame (snap length), or use larger buffers"
         Capture(capture::drops);
+
+    "congestion.sender_marks" Warning [Ecn]
+        "A sender marks (CE) all of its packets itself: receivers take that for congestion."
+        "check the traffic class of its queue pairs: the two low bits are ECN, of which a sender sets 01 or 10 (ECT) and never 11 (CE)"
+        FlowsInTrouble(All, Unknown, "mark all of their packets (CE) themselves, # in sum",
+            |flow| flow::exactly(if flow.sets_ce { flow.ce_packets } else { 0 }),
+            flow::sender_marks);
 
     "congestion.no_cnp" Warning [Ecn]
         "Packets were marked (CE), and no receiver sent a CNP."

@@ -1,5 +1,8 @@
 //! Sums over all flows, as evidence for what the capture can prove.
 
+use foldhash::fast::RandomState;
+use hashbrown::HashSet;
+
 use crate::{
     analyze::table::flow::Flow,
     icrc::State,
@@ -21,6 +24,10 @@ pub(crate) struct Sums {
     /// PSNs that were seen, and all PSNs: of all flows, and of those flows with few of their packets.
     seen: [u64; 2],
     sparse: [u64; 2],
+    /// Packets that their senders marked themselves, those of them that are control packets, and the flows.
+    pub(super) marked_by_senders: u64,
+    pub(super) control_by_senders: u64,
+    pub(super) senders: HashSet<usize, RandomState>,
 }
 
 impl Sums {
@@ -46,6 +53,15 @@ impl Sums {
                 *psns += all;
             }
         }
+    }
+
+    /// The sender of the flow at this place marks all packets itself.
+    pub(crate) fn sets_ce(&mut self, at: usize, flow: &Flow) {
+        let signals = flow.signals();
+        let naks = signals.naks.iter().map(|&n| u64::from(n)).sum::<u64>();
+        self.marked_by_senders += signals.ecn_ce;
+        self.control_by_senders += (flow.acks + naks + signals.rnr_naks + signals.cnps).min(signals.ecn_ce);
+        self.senders.insert(at);
     }
 
     /// The capture has about one packet in so many, if nearly all flows have few of their packets.

@@ -1,7 +1,7 @@
 //! The answers of the other direction to requests.
 
 use super::{
-    Requests, TrackConfig, UNKNOWN,
+    Requests, TrackConfig, UNKNOWN, Waiting,
     recovery::{Asked, NotReady},
     thrice,
 };
@@ -58,12 +58,15 @@ impl Requests {
             (Operation::Acknowledge, Acknowledgement::Ack { .. }) => {
                 self.acknowledge(x, response, resolved, config)
             }
-            (Operation::Acknowledge, Acknowledgement::RnrNak { timer_us }) => self.rnr(x, timer_us, response),
+            (Operation::Acknowledge, Acknowledgement::RnrNak { timer_us }) => {
+                self.rnr(x, timer_us, response, resolved, config)
+            }
             (Operation::Acknowledge, Acknowledgement::Nak(NakCode::PsnSequenceError)) => {
                 self.nak(x, response, resolved, config)
             }
             (Operation::Acknowledge, Acknowledgement::Nak(_)) => {
                 self.fatal = response.syndrome.map(|s| s.0);
+                self.trouble.refused.get_or_insert(response.time);
                 self.progress(x, response.time, resolved, config);
             }
             (Operation::ReadResponse | Operation::AtomicAcknowledge, _) => {
@@ -105,9 +108,7 @@ impl Requests {
             together += 1;
             self.acks_not_seen += (together > 1) as u64;
             self.waiting.pop_front();
-            let took = (response.time - message.first_time).max(0) as u64;
-            self.more().completion.add(took);
-            config.measures.add(What::Message, message.last, message.first_time, response.time);
+            self.message_took(&message, response.time, config);
         }
         self.responder.acknowledged(x + 1);
         self.progress(x + 1, response.time, resolved, config);
@@ -128,6 +129,7 @@ impl Requests {
             self.judge_lost_behind(una, time);
         }
         self.go_to(una, time);
+        self.complete_before(una, time, config);
         let began = resolved.len();
         self.seq.acknowledged(una, resolved);
         if resolved.len() > began {
@@ -150,6 +152,22 @@ impl Requests {
         }
     }
 
+    /// What answers a later packet acknowledges the messages before it, too: a NAK, or the data of a READ.
+    fn complete_before(&mut self, una: u64, time: i64, config: &TrackConfig) {
+        while let Some(message) = self.waiting.front().copied().filter(|message| message.last < una) {
+            self.waiting.pop_front();
+            self.acks_not_seen += 1;
+            self.message_took(&message, time, config);
+        }
+    }
+
+    #[inline]
+    fn message_took(&mut self, message: &Waiting, time: i64, config: &TrackConfig) {
+        let took = (time - message.first_time).max(0) as u64;
+        self.more().completion.add(took);
+        config.measures.add(What::Message, message.last, message.first_time, time);
+    }
+
     /// All PSNs before `una` are acknowledged.
     #[inline(always)]
     pub(crate) fn go_to(&mut self, una: u64, time: i64) {
@@ -158,11 +176,16 @@ impl Requests {
         self.last_progress = time;
     }
 
-    /// Karn's rule: only packets that were sent once are timed, and only those that must be acknowledged.
+    /// Karn's rule: only packets that were sent once are timed, and only those that must be acknowledged. Where a packet before it came,
+    /// or came again, after it, the acknowledgement may have waited for that one.
     #[inline]
     pub(crate) fn time_ack(&mut self, x: u64, time: i64, config: &TrackConfig) {
         let Some(sent) = self.seq.ring.get(x) else { return };
         if sent.flags & (SENT_AGAIN | ACK_EXPECTED | UNSURE) != ACK_EXPECTED || x < self.una {
+            return;
+        }
+        let behind = self.trouble.get().and_then(|trouble| trouble.behind);
+        if behind.is_some_and(|(lowest, last)| lowest <= x && last >= sent.time) {
             return;
         }
         let rtt = time - sent.time;
@@ -188,7 +211,7 @@ impl Requests {
         // The requester may have gone back already. Then the NAK belongs to the pass before.
         let hi = self.seq.hi;
         let outcome = self.responder.nakked(x, response.time);
-        let mut downstream = false;
+        let (mut downstream, mut was_late) = (false, false);
         // Packets after the missing one may have been lost downstream too, all but the one that made the responder send its only NAK.
         let behind = self.packets_in(x + 1..self.responder.reached().max(x + 1)).saturating_sub(1);
         let mut cause_time = None;
@@ -200,8 +223,15 @@ impl Requests {
             }
             Nakked::Expected { since } => {
                 cause_time = Some(since);
-                let is_again = x < hi && self.seq.rare.holes.get(x).is_none();
-                self.trouble.skipped_asked += is_again as u64;
+                let is_seen = x < hi && self.seq.rare.holes.get(x).is_none();
+                self.trouble.skipped_asked += is_seen as u64;
+                // It came after the packet that overtook it, and before the NAK.
+                let sent = self.seq.ring.get(x);
+                let came_late = sent.is_some_and(|sent| sent.time >= since && sent.time <= response.time);
+                self.counts.reordered_then_nak(is_seen && came_late);
+                // Or it overtook one that was asked for so: the receiver had dropped it.
+                let after_late = self.trouble.asked.is_some_and(|nak| nak.was_late && nak.x + 1 == x);
+                was_late = is_seen && (came_late || after_late);
                 self.counts.lost(Place::Downstream, 0, behind);
             }
             // The responder keeps early packets, and was known to expect this one.
@@ -240,8 +270,15 @@ impl Requests {
             }
         } else if trouble.asked.is_none_or(|nak| nak.x != x) {
             trouble.asked_before = trouble.asked;
-            trouble.asked =
-                Some(Asked { x, time: response.time, frame: response.frame, cause_time, hi, downstream });
+            trouble.asked = Some(Asked {
+                x,
+                time: response.time,
+                frame: response.frame,
+                cause_time,
+                hi,
+                downstream,
+                was_late,
+            });
         }
         self.trouble.suspect = None;
         self.trouble.asked_time = response.time;
@@ -249,12 +286,22 @@ impl Requests {
     }
 
     #[cold]
-    pub(crate) fn rnr(&mut self, x: u64, timer_us: u32, response: &Response) {
+    pub(crate) fn rnr(
+        &mut self,
+        x: u64,
+        timer_us: u32,
+        response: &Response,
+        resolved: &mut Vec<Resolved>,
+        config: &TrackConfig,
+    ) {
         let timer_ns = timer_us as u64 * 1000;
+        let refused = NotReady { x, time: response.time, timer_ns };
         self.more().recovery_mut().rnr_asked.add(timer_ns);
         self.trouble.asked_time = response.time;
-        self.trouble.not_ready = Some(NotReady { x, time: response.time, timer_ns });
+        self.trouble.not_ready = Some(refused);
+        self.refused(&refused);
         self.responder.not_ready(x);
+        self.progress(x, response.time, resolved, config);
     }
 
     pub(crate) fn read_response(

@@ -3,22 +3,28 @@
 
 use std::collections::VecDeque;
 
-use super::{Request, Requests, TrackConfig, messages::Edge, thrice};
+use super::{
+    Request, Requests, TrackConfig,
+    messages::Edge,
+    thrice,
+    tries::{Refusals, Tries},
+};
 use crate::{
     analyze::{
         model::{Class, Trigger},
         track::{
             class::{Evidence, Flaw, Place},
             copies::{Repetitions, is_coarse},
+            distribution::Distribution,
             history::History,
             on_demand::quiet,
             response::DataLoss,
             ring::{RETRANSMITTED, SENT_AGAIN},
-            sequence::SHORTEST_TIMER_NS,
-            step::{Resolved, Step},
+            step::{Resolved, SHORTEST_TIMEOUT_NS, Step},
         },
     },
     heap::heap,
+    opcode::Operation,
     report,
     stored::roomy,
 };
@@ -32,6 +38,8 @@ pub(crate) struct Asked {
     pub(crate) cause_time: Option<i64>,
     pub(crate) hi: u64,
     pub(crate) downstream: bool,
+    /// The packet was only late: it had passed the tap after the one that overtook it, and before the NAK.
+    pub(crate) was_late: bool,
 }
 
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
@@ -101,7 +109,13 @@ pub(crate) struct Trouble {
     /// Repeated packets that may be capture duplicates.
     pub(crate) repeated: Repetitions<Request>,
     pub(crate) suspect: Option<Suspect>,
-    pub(crate) last_retry: Option<(u64, u32)>,
+    /// How often the sender went back to the same PSN, and how often the responder was not ready for it.
+    pub(super) tries: Option<Tries>,
+    pub(super) refusals: Refusals,
+    /// When a NAK ended the connection.
+    pub(super) refused: Option<i64>,
+    /// The lowest of the last packets that came behind the highest PSN, and when the last of them came.
+    pub(super) behind: Option<(u64, i64)>,
     /// The edges of messages of which a packet is missing, by PSN.
     pub(crate) edges: VecDeque<Edge>,
     /// Corrupt and trimmed packets since the last good one, and what the last one was.
@@ -174,7 +188,8 @@ impl Requests {
                     if asked && is_sure && flaw.is_none() {
                         self.trouble.asked_unseen += 1;
                     }
-                    if verdict.went_back || fill.timed_out || asked || self.open_episode().is_none() {
+                    let is_reason = verdict.went_back || fill.timed_out || asked;
+                    if is_reason && !fill.goes_on || self.open_episode().is_none() {
                         self.begin(
                             (fill.x, fill.end),
                             (fill.hole_time, fill.time),
@@ -189,9 +204,8 @@ impl Requests {
                         episode.bytes += fill.bytes as u64;
                     }
                 }
-                Class::LateOriginal if self.responder.was_asked(fill.x) => {
-                    self.counts.trouble_mut().reordered_then_nak += 1
-                }
+                // The NAK came before it. One that comes after it finds it among those seen.
+                Class::LateOriginal if asked => self.counts.trouble_mut().reordered_then_nak += 1,
                 _ => {}
             }
             config.histories.keep(|| match History::of_fill(&fill, verdict.class) {
@@ -246,7 +260,11 @@ impl Requests {
         }
         // A sender that repeats single packets goes on to the next one asked for.
         let asked = self.trouble.get().and_then(|trouble| trouble.asked).is_some_and(|nak| nak.x == x);
-        if step.went_back || step.timed_out || step.pass_gap > 0 && asked {
+        if step.went_back
+            || step.timed_out
+            || asked && (step.pass_gap > 0 || step.asked_since)
+            || self.is_implied(request, step)
+        {
             let sent = step.before.map_or(p.time, |(sent, _)| sent);
             self.begin((x, end), (sent, p.time), p.frame, step.before, None, config);
         }
@@ -364,28 +382,29 @@ impl Requests {
         let asked = asked.or_else(|| trouble.asked_before.take_if(|nak| nak.x == x && nak.time <= time));
         let not_ready = trouble.not_ready.take_if(|rnr| rnr.x == x && rnr.time <= time);
         let waited = time - self.last_progress.max(before.map_or(i64::MIN, |(sent, _)| sent));
-        let has_waited = waited >= self.timeout_floor(config)
-            || time - sent >= self.rtt_min.map_or(0, i64::from).max(SHORTEST_TIMER_NS);
+        let floor = self.timeout_floor(config);
+        // Where acknowledgements are slow, timers are shorter than a multiple of their round trips. None is as short as this.
+        let shortest = self.rtt_min.map_or(0, |rtt| 4 * i64::from(rtt)).max(SHORTEST_TIMEOUT_NS).min(floor);
+        let has_waited = waited >= floor || time - sent >= shortest;
         let may_have_timed_out = has_waited || is_coarse(sent, time) && time > self.trouble.asked_time;
+        // A NAK that is answered as late as a timer expires was lost after the tap, or what answered it before the tap.
+        let is_too_late = asked.is_some_and(|nak| self.is_too_late(time - nak.time, config));
         let trigger = match (not_ready, asked) {
             (Some(_), _) => Trigger::Rnr,
+            (_, Some(_)) if is_too_late => Trigger::Timeout,
             (_, Some(_)) => Trigger::Nak,
             // A later response passed the tap: the requester noticed the gap at once.
             _ if self.implies_nak(x, time, config) => Trigger::ImpliedNak,
             // No NAK came. An acknowledgement that passed the tap may have been lost before the sender. A coarse clock does not
             // show the wait.
-            _ if self.acks_seen > 0 && may_have_timed_out => Trigger::Timeout,
+            _ if self.acks_seen > 0 && (may_have_timed_out || self.repeats_timeout(x)) => Trigger::Timeout,
             _ => Trigger::Unknown,
         };
         self.counts.triggered(trigger);
         if let Some(reads) = self.reads.get_mut() {
             reads.out_of_sequence = false;
         }
-        let retries = match self.trouble.last_retry {
-            Some((before, n)) if before == x => n + 1,
-            _ => 1,
-        };
-        self.trouble.last_retry = Some((x, retries));
+        let retries = self.try_again(x, sent, (time, waited), trigger);
         let mut episode = Episode {
             trigger,
             place,
@@ -408,22 +427,22 @@ impl Requests {
             needless: 0,
             retries,
         };
+        match asked {
+            Some(nak) if nak.was_late => (episode.place, episode.certain) = (Some(Place::None), true),
+            // The acknowledgements to come tell whether it was only late.
+            Some(nak) if nak.downstream && nak.x == x => episode.place = Some(Place::Downstream),
+            // It came after the packet that made the responder ask.
+            Some(Asked { x: lacked, cause_time: Some(since), .. })
+                if lacked == x && before.is_some_and(|(sent, _)| since <= sent) =>
+            {
+                episode.place = Some(Place::None);
+            }
+            _ => {}
+        }
         match trigger {
             Trigger::Nak => {
                 if let Some(nak) = asked {
-                    let reaction = (time - nak.time).max(0) as u64;
-                    self.more().recovery_mut().nak_reaction.add(reaction);
-                    match before {
-                        // The acknowledgements to come tell whether it was only late.
-                        _ if nak.downstream && nak.x == x => episode.place = Some(Place::Downstream),
-                        // It came after the packet that made the responder ask.
-                        Some((sent, _))
-                            if nak.x == x && nak.cause_time.is_some_and(|since| since <= sent) =>
-                        {
-                            episode.place = Some(Place::None);
-                        }
-                        _ => {}
-                    }
+                    self.more().recovery_mut().reacted(time - nak.time);
                 }
             }
             Trigger::Rnr => {
@@ -436,22 +455,22 @@ impl Requests {
                     recovery.rnr_early += (waited < rnr.timer_ns) as u64;
                 }
             }
-            Trigger::Timeout if place.is_none() => {
-                let waited_ns = waited.max(0) as u64;
-                let timeouts = &mut self.more().recovery_mut().timeouts;
-                if has_waited && timeouts.len() < MAX_TIMEOUTS {
-                    let nearest_exponent = nearest_exponent(waited_ns);
-                    timeouts.push(report::Timeout { frame, waited_ns, nearest_exponent });
+            Trigger::Timeout => {
+                if has_waited {
+                    self.more().recovery_mut().timed_out(frame, waited);
                 }
-                if end <= self.una {
+                match (place.is_some() || asked.is_some(), end <= self.una) {
+                    // It is known what was lost: the packet was missing at the tap, or a NAK said so.
+                    (true, _) => {}
                     // Its acknowledgement had passed the tap: it was lost later, or came too late for the timer.
-                    self.counts.lost(Place::AckPath, 0, 1);
-                    episode.place = Some(Place::AckPath);
-                } else {
-                    self.suspect(x, end, time);
+                    (false, true) => {
+                        self.counts.lost(Place::AckPath, 0, 1);
+                        episode.place = Some(Place::AckPath);
+                    }
+                    (false, false) => self.suspect(x, end, time),
                 }
             }
-            Trigger::ImpliedNak | Trigger::Timeout | Trigger::Unknown => {
+            Trigger::ImpliedNak | Trigger::Unknown => {
                 if place.is_none() && end > self.una {
                     self.suspect(x, end, time);
                 }
@@ -460,6 +479,61 @@ impl Requests {
         self.is_recovering = true;
         self.counts.episode(episode.place.unwrap_or_default(), episode.certain);
         self.more().recovery_mut().keep_episode(episode);
+    }
+
+    /// Whether a sender that reacted so long after a NAK did not react to it, but to its timer: it reacts much sooner to others.
+    fn is_too_late(&self, reaction: i64, config: &TrackConfig) -> bool {
+        let known = config.ack_timeout_ns.or((self.ack_timeout > 0).then_some(4096 << self.ack_timeout));
+        let usual = self.more.as_ref().and_then(|more| more.recovery().fastest_reaction);
+        known.is_some_and(|timeout| reaction >= timeout)
+            || reaction >= self.timeout_floor(config)
+                && usual.is_some_and(|usual| is_far_beyond(reaction, usual))
+    }
+
+    /// What the first NAKs were answered by shows only with the reaction to later ones: some were lost after the tap, and it was the
+    /// timer that expired.
+    pub(crate) fn settle_causes(&mut self, config: &TrackConfig) {
+        let floor = self.timeout_floor(config);
+        let Some(recovery) = self.more.as_mut().and_then(|more| more.recovery.get_mut()) else { return };
+        let Some(usual) = recovery.fastest_reaction else { return };
+        let reaction = |episode: &Episode| Some(episode.start - episode.nak_time?);
+        let is_late = |episode: &Episode| {
+            episode.trigger == Trigger::Nak
+                && reaction(episode).is_some_and(|ns| ns >= floor && is_far_beyond(ns, usual))
+        };
+        let late: Vec<(u64, i64)> = (recovery.episodes.iter().filter(|episode| is_late(episode)))
+            .map(|episode| (episode.first_frame, reaction(episode).unwrap_or(0)))
+            .collect();
+        if late.is_empty() {
+            return;
+        }
+        for episode in recovery.episodes.iter_mut().filter(|episode| is_late(episode)) {
+            episode.trigger = Trigger::Timeout;
+        }
+        late.iter().for_each(|&(frame, waited)| recovery.timed_out(frame, waited));
+        recovery.timeouts.sort_by_key(|timeout| timeout.frame);
+        if recovery.episodes_dropped == 0 {
+            recovery.nak_reaction = Distribution::default();
+            let naks = recovery.episodes.iter().filter(|episode| episode.trigger == Trigger::Nak);
+            naks.filter_map(reaction).for_each(|ns| recovery.nak_reaction.add(ns.max(0) as u64));
+        }
+        let n = late.len() as u32;
+        let triggers = &mut self.counts.trouble_mut().triggers;
+        triggers[Trigger::Nak as usize] = triggers[Trigger::Nak as usize].saturating_sub(n);
+        triggers[Trigger::Timeout as usize] = triggers[Trigger::Timeout as usize].saturating_add(n);
+    }
+
+    /// Why the sender went back last, and the frame with which it did.
+    pub(crate) fn went_back(&self) -> Option<(Trigger, u64)> {
+        let last = self.more.as_ref()?.recovery.get()?.episodes.last()?;
+        Some((last.trigger, last.first_frame))
+    }
+
+    /// Whether a READ that is requested again, among others, is so since a later response came after the last time that its sender went back.
+    fn is_implied(&self, request: &Request, step: &Step) -> bool {
+        request.operation == Operation::ReadRequest
+            && (step.pass_gap > 0 || step.has_paused)
+            && self.reads.get().is_some_and(|reads| reads.out_of_sequence && reads.place(step.x).is_some())
     }
 
     /// Whether a later READ response passed the tap lately, so that the requester of this PSN noticed the gap.
@@ -528,8 +602,14 @@ impl Requests {
     }
 }
 
+/// Whether a reaction took so much longer than the shortest one that it was none.
+fn is_far_beyond(ns: i64, usual: u64) -> bool {
+    const MANY: u64 = 8;
+    u64::try_from(ns).is_ok_and(|ns| ns > usual.saturating_mul(MANY))
+}
+
 /// The exponent of the nearest IBTA timeout: 4.096 us times two to it.
-fn nearest_exponent(ns: u64) -> u8 {
+pub(super) fn nearest_exponent(ns: u64) -> u8 {
     let ratio = ns.max(1) as f64 / 4096.0;
     ratio.log2().round().clamp(0.0, 31.0) as u8
 }

@@ -1,6 +1,6 @@
 //! What is measured of the answers to requests, and of recoveries.
 
-use super::recovery::{Episode, MAX_EPISODES};
+use super::recovery::{Episode, MAX_EPISODES, MAX_TIMEOUTS, nearest_exponent};
 use crate::{
     analyze::track::{
         distribution::{Distribution, Tracked},
@@ -28,6 +28,8 @@ pub(crate) struct RecoveryStats {
     pub(crate) read_last: Distribution,
     pub(crate) nak_generation: Distribution,
     pub(crate) nak_reaction: Distribution,
+    /// The shortest of these times.
+    pub(super) fastest_reaction: Option<u64>,
     pub(crate) rnr_asked: Distribution,
     pub(crate) rnr_waited: Distribution,
     pub(crate) rnr_early: u64,
@@ -68,6 +70,22 @@ impl RecoveryStats {
         let last = self.episodes.len().saturating_sub(1);
         self.episodes_dropped += self.episodes.drain(FEW.min(last)..last).count() as u64;
         self.episodes.shrink_to_fit();
+    }
+
+    /// The sender reacted to a NAK after this time.
+    pub(super) fn reacted(&mut self, ns: i64) {
+        let ns = ns.max(0) as u64;
+        self.nak_reaction.add(ns);
+        self.fastest_reaction = Some(self.fastest_reaction.map_or(ns, |fastest| fastest.min(ns)));
+    }
+
+    /// The sender's timer expired after this time of silence, and it sent this frame.
+    pub(super) fn timed_out(&mut self, frame: u64, waited: i64) {
+        if self.timeouts.len() < MAX_TIMEOUTS {
+            let waited_ns = waited.max(0) as u64;
+            let nearest_exponent = nearest_exponent(waited_ns);
+            self.timeouts.push(report::Timeout { frame, waited_ns, nearest_exponent });
+        }
     }
 
     /// Keeps an episode, instead of the last one if there are too many: packets are added to the last episode.
