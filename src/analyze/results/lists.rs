@@ -14,12 +14,11 @@ use crate::{
     analyze::{
         engine::{Retired, Tracker},
         metric::bit_rate,
-        model::FlowId,
+        model::{Class, FlowId},
         packet::key::Key,
         table::flow::{Flow, REQUESTS, RESPONSES},
         track::request::Episode,
     },
-    icrc::State,
     report::{self, List, Reason, Visibility},
 };
 
@@ -337,7 +336,9 @@ impl<'a> Index<'a> {
 /// Whether every packet that is not corrupt is marked.
 fn is_all_marked(flow: &Flow) -> bool {
     let marked = flow.signals().ecn_ce;
-    marked > 0 && flow.ecn_ect == 0 && marked + flow.icrc[State::Bad as usize] >= flow.packets
+    let flawed = [&flow.requests.counts, &flow.responses.counts]
+        .map(|counts| counts.of(Class::Corrupt) + counts.of(Class::Trimmed));
+    marked > 0 && flow.ecn_ect == 0 && marked + flawed[0] + flawed[1] >= flow.packets
 }
 
 fn episodes_of(flow: &Flow) -> &[Episode] {

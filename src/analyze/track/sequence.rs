@@ -576,10 +576,8 @@ impl Sequence {
             }
             step.pass_gap = x - self.cur;
             // A sender that goes back once sends what follows without a pause.
-            step.timed_out = self.is_paused_before(x, p, context) && context.has_timed_out(x, p.time);
-            step.asked_since =
-                context.is_asked_since(x, self.last_time) && self.recovery_mode() != RecoveryMode::GoBackN;
-            step.has_paused = context.rtt_min.is_none_or(|rtt| p.time - self.last_time >= i64::from(rtt) / 2);
+            let is_silent = p.time - self.last_time >= context.timeout_ns;
+            step.timed_out = is_silent && context.has_timed_out(x, p.time);
             // PSNs that were acknowledged meanwhile need not be retransmitted.
             step.left_out = self.cur.max(context.una)..x;
             self.rare.pass_holes.push(step.left_out.clone(), p.time, p.id);

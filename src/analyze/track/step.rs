@@ -212,10 +212,6 @@ pub(crate) struct Step {
     pub(crate) went_back: bool,
     /// A timeout may have expired before this repetition, within one pass of repetitions.
     pub(crate) timed_out: bool,
-    /// A NAK for it came since the sender's last packet.
-    pub(crate) asked_since: bool,
-    /// Its sender sent nothing for half a round trip before it: an answer may have come meanwhile.
-    pub(crate) has_paused: bool,
     /// It comes late: a packet that counted as lost was not lost.
     pub(crate) not_lost: bool,
     /// It may be the original of a packet whose repetition came first: then the original was not lost.

@@ -24,7 +24,6 @@ use crate::{
         },
     },
     heap::heap,
-    opcode::Operation,
     report,
     stored::roomy,
 };
@@ -260,11 +259,7 @@ impl Requests {
         }
         // A sender that repeats single packets goes on to the next one asked for.
         let asked = self.trouble.get().and_then(|trouble| trouble.asked).is_some_and(|nak| nak.x == x);
-        if step.went_back
-            || step.timed_out
-            || asked && (step.pass_gap > 0 || step.asked_since)
-            || self.is_implied(request, step)
-        {
+        if step.went_back || step.timed_out || step.pass_gap > 0 && asked {
             let sent = step.before.map_or(p.time, |(sent, _)| sent);
             self.begin((x, end), (sent, p.time), p.frame, step.before, None, config);
         }
@@ -527,13 +522,6 @@ impl Requests {
     pub(crate) fn went_back(&self) -> Option<(Trigger, u64)> {
         let last = self.more.as_ref()?.recovery.get()?.episodes.last()?;
         Some((last.trigger, last.first_frame))
-    }
-
-    /// Whether a READ that is requested again, among others, is so since a later response came after the last time that its sender went back.
-    fn is_implied(&self, request: &Request, step: &Step) -> bool {
-        request.operation == Operation::ReadRequest
-            && (step.pass_gap > 0 || step.has_paused)
-            && self.reads.get().is_some_and(|reads| reads.out_of_sequence && reads.place(step.x).is_some())
     }
 
     /// Whether a later READ response passed the tap lately, so that the requester of this PSN noticed the gap.
