@@ -10,7 +10,7 @@ use rdmawire::{
 use serde_json::Value;
 
 /// What an outline does not have.
-const IN_FULL: [&str; 14] = [
+const IN_FULL: [&str; 16] = [
     "uid",
     "src",
     "dst",
@@ -25,6 +25,8 @@ const IN_FULL: [&str; 14] = [
     "timeouts",
     "visibility",
     "why",
+    "retry",
+    "packets_per_ack",
 ];
 
 fn counts(flow: &Flow) -> Value {

@@ -10,7 +10,7 @@ use super::{
     page::{Page, Paint},
 };
 use crate::report::{
-    Finding, Flow, GaveUp, IpId, Retry, Space, Stream, Summary, View, clean,
+    ConnectionState, Finding, Flow, GaveUp, IpId, Retry, Space, Stream, Summary, View, clean,
     figure::bounds,
     units::{bits, bytes, count, duration, percent, several, utc},
 };
@@ -67,7 +67,11 @@ fn identity(report: &View<'_>, index: usize, flow: &Flow, page: &mut Page<'_>) -
                 .connection
                 .and_then(|id| report.connections.row(id as usize).filter(|connection| connection.id == id));
             let of = connection.map_or(String::new(), |c| {
-                format!("; connection {} ({}, {})", c.id, c.state.words(), c.visibility.words())
+                let state = match c.state {
+                    ConnectionState::Unknown => String::new(),
+                    known => format!("{}, ", known.words()),
+                };
+                format!("; connection {} ({state}{})", c.id, c.visibility.words())
             });
             format!("QP {qp:#x}{by}{of}")
         }

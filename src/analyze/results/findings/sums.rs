@@ -59,8 +59,12 @@ impl Sums {
     pub(crate) fn sets_ce(&mut self, at: usize, flow: &Flow) {
         let signals = flow.signals();
         let naks = signals.naks.iter().map(|&n| u64::from(n)).sum::<u64>();
-        self.marked_by_senders += signals.ecn_ce;
-        self.control_by_senders += (flow.acks + naks + signals.rnr_naks + signals.cnps).min(signals.ecn_ce);
+        // Corrupt ones are among them.
+        self.marked_by_senders += flow.packets;
+        self.control_by_senders += match flow.requests.counts.packets {
+            0 => flow.packets,
+            _ => flow.acks + naks + signals.rnr_naks + signals.cnps,
+        };
         self.senders.insert(at);
     }
 
