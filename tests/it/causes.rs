@@ -239,8 +239,9 @@ fn a_sender_that_marks_all_its_packets_is_no_congestion() {
         assert!(flow.sets_ce, "{} {} {}", flow.packets, flow.ce_packets, flow.ect_packets);
     }
     assert!(has(&report, "congestion.sender_marks"));
-    assert!(!has(&report, "congestion.no_cnp") && !has(&report, "congestion.control_marked"));
+    let ids: Vec<&str> = report.head.findings.iter().map(|finding| finding.id.as_ref()).collect();
+    assert!(!ids.contains(&"congestion.no_cnp") && !ids.contains(&"congestion.control_marked"), "{ids:?}");
     // A queue marks some.
-    let report = marked(&|n| if n < 4 { Ecn::ECT0 } else { Ecn::CE });
+    let report = marked(&|n| if n < 20 { Ecn::ECT0 } else { Ecn::CE });
     assert!(!has(&report, "congestion.sender_marks") && has(&report, "congestion.no_cnp"));
 }

@@ -122,7 +122,6 @@ const TWO: &str = "[[segment]]\ndelay = \"2us\"\nright = { drop = 0.01 }\nleft =
 
 /// Evidence is of a flow: what others do, and what the capture lost of them, changes no verdict.
 #[test]
-#[ignore = "open: frame numbers of timeouts are compared too"]
 fn other_flows_change_no_verdict() {
     let of = |n: u8, operation: &str| {
         format!(
@@ -208,7 +207,6 @@ fn data_lost_behind_the_tap() {
 
 /// Requests alone: a sender that goes back to a packet which was passed over proves that it was lost before the tap.
 #[test]
-#[ignore = "open: the losses are proved, and no finding says so"]
 fn one_direction_proves_losses_before_the_tap() {
     let text = "[[connection]]\noperations = [{ op = \"write\", size = \"256KiB\", count = 20 }]\n[[segment]]\ndelay = \"2us\"\nright = { drop = 0.003 }\n\
         [[segment]]\ndelay = \"2us\"\n";

@@ -249,7 +249,9 @@ impl Requests {
             (Some(timeout), _) => timeout,
             (None, 0) => match self.rtt_min {
                 Some(rtt) if waits() => self.thrice_rtt.min(4 * i64::from(rtt)).max(20_000),
-                _ => self.thrice_rtt.max(20_000),
+                Some(_) => self.thrice_rtt.max(20_000),
+                // No acknowledgement was timed yet. A timer is not shorter than the time in which a sender reacts to a NAK.
+                None => self.fastest_reaction().unwrap_or(0).max(20_000),
             },
             (None, exponent) => 4096 << exponent,
         }

@@ -229,7 +229,7 @@ pub static FINDINGS: &[FindingKind] = findings! {
             |flow| flow::both(flow, |stream| stream.losses.downstream),
             |subject, count| flow::loss(subject, count, " after the tap", |at| at.downstream, flow::is_downstream));
 
-    "loss.upstream" Error [BothDirections]
+    "loss.upstream" Error []
         "Packets were lost before they reached the tap."
         "check the drop counters between the source and the tap, the source's NIC included"
         FlowsInTrouble(Data, Of(flow::is_upstream), "had # before the tap" losses |at| at.upstream,

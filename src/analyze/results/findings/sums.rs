@@ -4,7 +4,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashSet;
 
 use crate::{
-    analyze::table::flow::Flow,
+    analyze::{model::Class, table::flow::Flow},
     icrc::State,
     report::{self, IpId},
 };
@@ -57,14 +57,12 @@ impl Sums {
 
     /// The sender of the flow at this place marks all packets itself.
     pub(crate) fn sets_ce(&mut self, at: usize, flow: &Flow) {
-        let signals = flow.signals();
-        let naks = signals.naks.iter().map(|&n| u64::from(n)).sum::<u64>();
+        let counts = &flow.requests.counts;
+        let requests = counts.packets - counts.of(Class::Corrupt) - counts.of(Class::Trimmed);
+        let data = flow.responses.get().map_or(0, |all| all.counts.packets.saturating_sub(all.acks_seen));
         // Corrupt ones are among them.
         self.marked_by_senders += flow.packets;
-        self.control_by_senders += match flow.requests.counts.packets {
-            0 => flow.packets,
-            _ => flow.acks + naks + signals.rnr_naks + signals.cnps,
-        };
+        self.control_by_senders += flow.packets.saturating_sub(requests + data);
         self.senders.insert(at);
     }
 

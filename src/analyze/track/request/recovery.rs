@@ -476,6 +476,12 @@ impl Requests {
         self.more().recovery_mut().keep_episode(episode);
     }
 
+    /// The shortest time in which the sender reacted to a NAK, in nanoseconds.
+    pub(super) fn fastest_reaction(&self) -> Option<i64> {
+        let fastest = self.more.as_ref()?.recovery.get()?.fastest_reaction?;
+        i64::try_from(fastest).ok()
+    }
+
     /// Whether a sender that reacted so long after a NAK did not react to it, but to its timer: it reacts much sooner to others.
     fn is_too_late(&self, reaction: i64, config: &TrackConfig) -> bool {
         let known = config.ack_timeout_ns.or((self.ack_timeout > 0).then_some(4096 << self.ack_timeout));
