@@ -1,0 +1,246 @@
+//! Which files are parts of one capture: by their names, their interfaces and their times.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    ffi::OsStr,
+    path::{Path, PathBuf},
+};
+
+use super::is_same;
+use crate::{
+    capture::{Compression, Cursor, Interface, Record, Source, Time, open},
+    dissect::dissect,
+    wire::{Bth, Ipv4, Ipv6},
+};
+
+/// Which of these files are parts of one capture: in the order of time, each behind the file that it follows. Groups come in the
+/// order of their first files; a file that is no part of another one's capture is a group of its own.
+///
+/// Parts have names that differ in a number or a time at their end, as those that `tcpdump -C`, `tcpdump -G`, `dumpcap -b` and
+/// `editcap -c` give; an interface in common; and times that follow each other: within a second, or with a flow whose PSNs go on.
+pub fn parts_of_one(paths: &[PathBuf]) -> Vec<Vec<PathBuf>> {
+    let mut chains: Vec<Vec<usize>> = (0..paths.len()).map(|at| vec![at]).collect();
+    let mut probes: HashMap<usize, Option<Probe>> = HashMap::new();
+    for key in [by_extension, by_number, by_times] {
+        let mut alike: HashMap<PathBuf, Vec<usize>> = HashMap::new();
+        for (at, chain) in chains.iter().enumerate() {
+            if let ([one], true) = (chain.as_slice(), paths[at].is_file())
+                && let Some(key) = key(&paths[*one])
+            {
+                alike.entry(key).or_default().push(*one);
+            }
+        }
+        for files in alike.into_values().filter(|files| files.len() > 1) {
+            let mut heads: Vec<usize> = Vec::new();
+            for at in files {
+                if probes.entry(at).or_insert_with(|| Probe::of(&paths[at])).is_some() {
+                    heads.push(at);
+                }
+            }
+            join(&mut heads, paths, &mut probes, &mut chains);
+        }
+    }
+    let groups = chains.into_iter().filter(|chain| !chain.is_empty());
+    groups.map(|chain| chain.into_iter().map(|at| paths[at].clone()).collect()).collect()
+}
+
+/// Joins those of the files that follow each other: their chain takes the place of its file that was named first.
+fn join(
+    heads: &mut [usize],
+    paths: &[PathBuf],
+    probes: &mut HashMap<usize, Option<Probe>>,
+    chains: &mut [Vec<usize>],
+) {
+    let first = |probes: &HashMap<usize, Option<Probe>>, at: &usize| {
+        probes.get(at).and_then(Option::as_ref).map(|probe| probe.first)
+    };
+    heads.sort_by_cached_key(|at| (first(probes, at), numbers(&paths[*at]), *at));
+    let mut chain: Vec<usize> = Vec::new();
+    for &next in heads.iter() {
+        let follows = chain.last().is_some_and(|last| {
+            let Some(Some(behind)) = probes.get(&next).cloned() else { return false };
+            let Some(Some(before)) = probes.get_mut(last) else { return false };
+            before.is_followed_by(&behind)
+        });
+        if !follows {
+            settle(&mut chain, chains);
+        }
+        chain.push(next);
+    }
+    settle(&mut chain, chains);
+}
+
+fn settle(chain: &mut Vec<usize>, chains: &mut [Vec<usize>]) {
+    let chain = std::mem::take(chain);
+    if chain.len() > 1 {
+        chain.iter().for_each(|at| chains[*at].clear());
+        if let Some(&at) = chain.iter().min() {
+            chains[at] = chain;
+        }
+    }
+}
+
+/// The stem of a capture's name, its extension, and the number behind that.
+fn split(path: &Path) -> Option<(&str, &str, &str)> {
+    let name = path.file_name().and_then(OsStr::to_str)?;
+    let plain = name.strip_suffix(".gz").or(name.strip_suffix(".zst")).unwrap_or(name);
+    let Some((stem, extension)) = plain.rsplit_once('.') else { return Some((plain, "", "")) };
+    let kind = extension.trim_end_matches(|c: char| c.is_ascii_digit());
+    match matches!(kind, "pcap" | "pcapng" | "cap" | "erf" | "ntar") {
+        true => Some((stem, kind, &extension[kind.len()..])),
+        false => Some((plain, "", "")),
+    }
+}
+
+/// What the names of parts have in common; `None` if the name is not of this kind: `x.pcap`, `x.pcap1`, `x.pcap2`, of `tcpdump -C`.
+fn by_extension(path: &Path) -> Option<PathBuf> {
+    let (stem, kind, _) = split(path).filter(|(_, kind, _)| !kind.is_empty())?;
+    Some(path.with_file_name(format!("{stem}.{kind}")))
+}
+
+/// `x-1.pcap`, `x-2.pcap`.
+fn by_number(path: &Path) -> Option<PathBuf> {
+    let (stem, kind, _) = split(path)?;
+    let word = stem.trim_end_matches(|c: char| c.is_ascii_digit());
+    (word.len() < stem.len()).then(|| path.with_file_name(format!("{word}#.{kind}")))
+}
+
+/// `x_00001_20261126185100.pcapng`, `x-2026-11-26T18:51:00.pcap`: numbers and times.
+fn by_times(path: &Path) -> Option<PathBuf> {
+    let (stem, kind, _) = split(path)?;
+    let word = stem.trim_end_matches(|c: char| c.is_ascii_digit() || "-_.:+TZ".contains(c));
+    (word.len() < stem.len()).then(|| path.with_file_name(format!("{word}#.{kind}")))
+}
+
+/// The numbers of a name, for files that begin at the same time.
+fn numbers(path: &Path) -> Vec<u64> {
+    let name = path.file_name().map(OsStr::to_string_lossy).unwrap_or_default();
+    let digits = name.split(|c: char| !c.is_ascii_digit()).filter(|digits| !digits.is_empty());
+    digits.map(|digits| digits.parse().unwrap_or(u64::MAX)).collect()
+}
+
+/// A flow: addresses and the queue pair.
+type FlowKey = (Vec<u8>, u32);
+
+/// The ends of a file.
+#[derive(Clone, Debug)]
+struct Probe {
+    path: PathBuf,
+    interfaces: Vec<Interface>,
+    first: Time,
+    /// PSNs of the first packet of each flow among the first frames.
+    begins: HashMap<FlowKey, u32>,
+    /// The last frame, once it was looked for.
+    end: Option<End>,
+}
+
+#[derive(Clone, Debug)]
+struct End {
+    last: Time,
+    /// PSNs of the last packet of each flow among the last frames.
+    psns: HashMap<FlowKey, u32>,
+}
+
+impl Probe {
+    /// Frames at each end in which flows are looked for.
+    const FRAMES: usize = 512;
+    /// Parts may overlap by so much: a capture of several cores is not sorted.
+    const OVERLAP_NS: i64 = 1_000_000;
+    /// Within this time, files follow each other without more evidence.
+    const CLOSE_NS: i64 = 1_000_000_000;
+    /// PSNs of a flow that goes on are at most so far apart.
+    const NEAR: u32 = 1 << 16;
+    /// Bytes at the end of a file that are searched for its last frames.
+    const TAIL: u64 = 1 << 20;
+
+    fn of(path: &Path) -> Option<Probe> {
+        let mut reader = open(path).ok()?;
+        let (mut first, mut begins) = (None, HashMap::new());
+        for _ in 0..Probe::FRAMES {
+            let Ok(Some(record)) = reader.next() else { break };
+            first.get_or_insert(record.time);
+            if let Some((flow, psn)) = flow_of(&record) {
+                begins.entry(flow).or_insert(psn);
+            }
+        }
+        let interfaces = reader.info().interfaces.clone();
+        Some(Probe { path: path.to_owned(), interfaces, first: first?, begins, end: None })
+    }
+
+    /// Whether the other file goes on where this one ends.
+    fn is_followed_by(&mut self, next: &Probe) -> bool {
+        let is_shared = |one: &Interface| next.interfaces.iter().any(|other| is_same(one, other));
+        if !self.interfaces.iter().any(is_shared) {
+            return false;
+        }
+        // One that begins well before this one ends was made beside it.
+        let latest = next.first.0.saturating_add(Probe::OVERLAP_NS);
+        let Some(End { last, psns }) = self.end(latest) else { return false };
+        let gap = next.first.0.saturating_sub(last.0);
+        let length = last.0.saturating_sub(self.first.0);
+        if gap < 0 && gap.saturating_neg() > Probe::OVERLAP_NS.min(length / 16) {
+            return false;
+        }
+        let goes_on = || {
+            next.begins.iter().any(|(flow, &psn)| {
+                let ahead = |last: &u32| psn.wrapping_sub(*last).wrapping_add(Probe::NEAR) & 0xff_ffff;
+                psns.get(flow).is_some_and(|last| ahead(last) <= 2 * Probe::NEAR)
+            })
+        };
+        match gap <= Probe::CLOSE_NS {
+            // Times that do not pass say nothing.
+            true => length > 0 || gap > 0 || goes_on(),
+            false => goes_on(),
+        }
+    }
+
+    /// The last frames; `None` if one is later than `latest`, or there are none.
+    fn end(&mut self, latest: i64) -> Option<End> {
+        if self.end.is_none() {
+            let quick = self.read_end(latest, true).filter(|end| end.last.0 <= latest);
+            self.end = quick.or_else(|| self.read_end(latest, false));
+        }
+        self.end.clone().filter(|end| end.last.0 <= latest)
+    }
+
+    /// [`end`](Probe::end) from the last part of a long file, or from all of it.
+    fn read_end(&self, latest: i64, is_quick: bool) -> Option<End> {
+        let mut reader = open(&self.path).ok()?;
+        if is_quick {
+            let info = reader.info();
+            let is_plain = info.compression == Compression::None;
+            let total = info.total_bytes.filter(|&total| is_plain && total > 4 * Probe::TAIL)?;
+            // Away from any frame's beginning: frames are found as behind damage, and the first ones may be none.
+            let last = reader.next().ok()??.time;
+            reader.resume(&Cursor { at: total - Probe::TAIL, frames: 0, last }).ok()?;
+        }
+        let mut tail: VecDeque<Option<(FlowKey, u32)>> = VecDeque::with_capacity(Probe::FRAMES);
+        let mut last = None;
+        while let Ok(Some(record)) = reader.next() {
+            if record.time.0 > latest && !is_quick {
+                return None;
+            }
+            last = Some(record.time);
+            if tail.len() == Probe::FRAMES {
+                tail.pop_front();
+            }
+            tail.push_back(flow_of(&record));
+        }
+        if is_quick && reader.info().problems.iter().any(|damage| damage.fatal) {
+            return None;
+        }
+        Some(End { last: last?, psns: tail.into_iter().flatten().collect() })
+    }
+}
+
+/// The flow of an RDMA packet, and its PSN.
+fn flow_of(record: &Record<'_>) -> Option<(FlowKey, u32)> {
+    let d = dissect(record.link, record.frame, record.wire_len);
+    let bth = d.get::<Bth>()?;
+    let addresses = match (d.get::<Ipv4>(), d.get::<Ipv6>()) {
+        (Some(ip), _) => [ip.src().octets(), ip.dst().octets()].concat(),
+        (_, Some(ip)) => [ip.src().octets(), ip.dst().octets()].concat(),
+        _ => Vec::new(),
+    };
+    Some(((addresses, bth.dest_qp().0), bth.psn().0))
+}
