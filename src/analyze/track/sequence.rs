@@ -588,6 +588,7 @@ impl Sequence {
             let rare = &mut *self.rare;
             step.skipped = rare.pass_holes.take() + std::mem::take(&mut rare.pass_holes_left);
             step.unseen = unseen(p.id, context.ids);
+            step.is_next_sent = p.id.is_some_and(|id| context.ids.counts_up() && context.ids.ahead(id) == 1);
             self.go_back();
             (self.cur, self.in_pass) = (end, true);
         }

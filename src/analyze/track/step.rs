@@ -208,6 +208,8 @@ pub(crate) struct Step {
     /// lost at the end of a burst are retransmitted, and look new. The number follows from the identifications, which Linux advances by
     /// a random number after a silence.
     pub(crate) unseen: u64,
+    /// By the identifications, its sender sent nothing between the previous packet and this one.
+    pub(crate) is_next_sent: bool,
     /// Its sender went back.
     pub(crate) went_back: bool,
     /// A timeout may have expired before this repetition, within one pass of repetitions.

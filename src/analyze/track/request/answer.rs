@@ -209,7 +209,7 @@ impl Requests {
         config: &TrackConfig,
     ) {
         // The requester may have gone back already. Then the NAK belongs to the pass before.
-        let hi = self.seq.hi;
+        let (hi, una) = (self.seq.hi, self.una);
         let outcome = self.responder.nakked(x, response.time);
         let (mut downstream, mut was_late) = (false, false);
         // Packets after the missing one may have been lost downstream too, all but the one that made the responder send its only NAK.
@@ -276,6 +276,7 @@ impl Requests {
                 frame: response.frame,
                 cause_time,
                 hi,
+                una,
                 downstream,
                 was_late,
             });

@@ -55,9 +55,12 @@ impl Requests {
     pub(super) fn sent_unseen(&self, x: u64, silent: i64, config: &TrackConfig) -> u64 {
         /// Nobody sends more without an answer.
         const MOST: u64 = 1 << 16;
-        let asked = self.trouble.get().and_then(|trouble| trouble.asked).filter(|asked| asked.x < x);
+        let asked = self.trouble.get().and_then(|trouble| trouble.asked).filter(|asked| asked.x <= x);
+        // What the NAK acknowledged let it send nothing more: it went back.
+        let una = asked.map(|asked| asked.una).filter(|&una| una > 0).unwrap_or(self.una);
+        let asked = asked.filter(|asked| asked.x < x);
         let repeated = asked.map_or(0, |asked| self.packets_in(asked.x..x));
-        let (hi, una) = (self.seq.hi, self.una);
+        let hi = self.seq.hi;
         let rest = match una {
             0 => MOST,
             _ => self.most_packets(self.reach.saturating_sub(hi.saturating_sub(una))),

@@ -36,6 +36,8 @@ pub(crate) struct Asked {
     /// When the packet after the missing one passed the tap, if that is known.
     pub(crate) cause_time: Option<i64>,
     pub(crate) hi: u64,
+    /// One past the largest PSN that was acknowledged before it.
+    pub(crate) una: u64,
     pub(crate) downstream: bool,
     /// The packet was only late: it had passed the tap after the one that overtook it, and before the NAK.
     pub(crate) was_late: bool,
@@ -244,7 +246,7 @@ impl Requests {
         self.trouble.skipped_late += step.not_lost as u64;
         if step.unseen > 0 {
             self.counts.lost(Place::Upstream, 0, step.unseen);
-        } else if step.went_back {
+        } else if step.went_back && !step.is_next_sent {
             let most = self.sent_unseen(x, silent, config);
             self.counts.lost(Place::Upstream, 0, most);
         }
