@@ -38,6 +38,7 @@ mod render;
 #[cfg(feature = "cli")]
 mod section;
 pub mod set;
+mod setup;
 mod slow;
 mod terms;
 #[cfg(feature = "cli")]
@@ -74,6 +75,8 @@ pub use pause_tree::*;
 pub use renamed::Renamed;
 pub(crate) use render::has;
 pub use render::{Renderer, clean, steers};
+pub use setup::*;
+pub(crate) use setup::{GIVEN_UP_EARLY, advice, sidr_advice};
 pub use slow::*;
 pub use terms::*;
 pub use traffic::*;
@@ -101,6 +104,10 @@ head! {
         /// Pairs of flows.
         connections: C Connection,
     ] {
+        /// Connections by the connection manager's messages, those that were refused too, in the order in which they began: the first 16384.
+        setups: Vec<Setup>,
+        /// How many there are.
+        setup_count: u64,
         /// Pauses per link, sender and priority, the longest first; `None` where the capture has no MAC control frame.
         pause: Option<Vec<Pause>>,
         /// Pause frames that are not as the standard has them, by what is wrong.
@@ -167,6 +174,8 @@ tables! {
         };
     "connections": Connection, "Two flows in opposite directions between two queue pairs.",
         |report, each| for one in report.connections.iter() { each(&one)?; };
+    "setups": Setup, "A connection that was asked for, by the connection manager's messages, and what became of it.",
+        |report, each| for one in &report.head.setups { each(one)?; };
     "episodes": (FlowKey, WithoutFirst<Episode>), "A loss or a timeout, and how the sender recovered from it.",
         |report, each| for one in report.episodes.iter() {
             let flow = report.flows.row(one.flow).map(|flow| FlowKey::of(one.flow, &flow));
@@ -222,6 +231,13 @@ const SECTIONS: &[Section] = &[
     Section::new("Log", |head| head.log.iter().map(LogLine::sentence).collect())
         .titled("Logs of hosts")
         .at_most(10, |n| several(n, "more line")),
+    Section::new("Set-up", |head| {
+        let trouble = head.setups.iter().filter(|setup| setup.is_in_trouble()).map(Setup::sentence);
+        Setup::sentence_of(&head.setups, head.setup_count).into_iter().chain(trouble).collect()
+    })
+    .at_most(6, |n| several(n, "more set-up"))
+    .titled("Connections set up")
+    .table("setups", "Connections that were asked for, by the connection manager's messages"),
     Section::new("Congestion", |head| vec![head.congestion.sentence()])
         .table("marked", "Flows with marks or congestion notifications")
         .below(text::marked_flows),

@@ -104,6 +104,32 @@ terms! {
         Map = "map": "The user said so.",
     }
 
+    /// What became of a connection that was asked for.
+    SetupOutcome {
+        Established = "established": "It was set up, and was not closed in the capture.",
+        Closed = "closed": "It was set up, and closed.",
+        Resolved = "resolved": "The service's queue pair for datagrams was told (SIDR).",
+        Refused = "refused": "A side refused it (REJ, or a SIDR_REP without queue pair).",
+        GaveUp = "gave_up" "gave up": "A side ended the attempt before it was complete: it sent a REJ with reason timeout.",
+        Unanswered = "unanswered" "never answered": "The request was not answered.",
+        Unconfirmed = "unconfirmed" "never confirmed": "It was accepted (REP), and the asking side was not heard of again.",
+        Pending = "pending": "The capture ended while an answer could still come.",
+    }
+
+    /// A side of a connection that is set up.
+    Side {
+        Active = "active" "asking side": "The side that asked.",
+        Passive = "passive" "asked side": "The side that was asked.",
+    }
+
+    /// How a connection was closed.
+    Closing {
+        Answered = "answered": "One side asked (DREQ), the other answered (DREP).",
+        Crossed = "crossed": "Both sides asked (DREQ), neither knew of the other's.",
+        Unanswered = "unanswered": "One side asked (DREQ), and no answer was seen.",
+        Unsaid = "unsaid" "without a word": "Nothing was said: a host gave the queue pair to another connection.",
+    }
+
     /// What the tap showed of a flow's connection.
     Visibility {
         TwoWay = "two_way" "both directions": "Packets of both directions.",

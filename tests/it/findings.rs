@@ -68,6 +68,32 @@ fn frame(analysis: &mut Analysis, time: i64, frame: &[u8]) {
     analysis.push(&Record { time, link, interface: 0, wire_len, frame });
 }
 
+/// Connections that are set up badly, or not at all.
+fn connections(found: &mut Found) {
+    let path = |host| craft::Path::rocev2(Ipv4Addr::new(10, 0, 0, host), Ipv4Addr::new(10, 0, 0, 9));
+    let dialog = |n: u32| craft::Dialog::new(path(n as u8), Qpn(n), Qpn(0x100 + n));
+    let (late, back, again) = (dialog(1), dialog(2), dialog(3));
+    let back = craft::Dialog { path: back.path.reversed(), mtu: 4096, ..back };
+    let mut analysis = Analysis::new(Options::default());
+    let messages = [
+        (0, late.req(&[])),
+        (2000, late.rep(&[]).edit(|rep: CmRep| rep.with_rnr_retry_count(0))),
+        (2001, late.rtu(&[])),
+        (2002, back.req(&[])),
+        (2003, back.rej(RejectReason(8), &[])),
+        (2004, craft::Dialog { path: back.path.reversed(), ..dialog(4) }.req(&[])),
+        (7000, craft::Dialog { path: back.path.reversed(), ..dialog(4) }.req(&[])),
+        (7001, again.req(&[])),
+        (7002, craft::Dialog { passive_qp: late.passive_qp, ..again }.rep(&[])),
+        (30_000, again.rtu(&[])),
+    ];
+    for (n, (ms, packet)) in messages.into_iter().enumerate() {
+        let packet = packet.edit(|bth: Bth| bth.with_psn(Psn(n as u32)));
+        frame(&mut analysis, ms * 1_000_000, &packet.build());
+    }
+    look("connections", analysis, found);
+}
+
 /// What neither a capture nor a scenario shows: refusals, wrong ICRCs, too many flows, ports that collide, drops.
 fn made_by_hand(found: &mut Found) {
     let packet = |opcode, psn| {
@@ -81,6 +107,8 @@ fn made_by_hand(found: &mut Found) {
         frame(&mut analysis, n as i64, &packet(Opcode::RC_ACKNOWLEDGE, n as u32).push(aeth).build());
     }
     look("refusals", analysis, found);
+
+    connections(found);
 
     let mut analysis = Analysis::new(Options::default());
     let mut pause = [&[2; 12][..], &[0x88, 0x08, 0, 1, 0, 9]].concat();

@@ -113,6 +113,7 @@ mod report;
 mod scenario;
 #[cfg(feature = "cli")]
 mod scenario_cli;
+mod setups;
 #[cfg(feature = "sim")]
 mod shipped_scenarios;
 #[cfg(feature = "sim")]

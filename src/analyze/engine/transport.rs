@@ -209,7 +209,7 @@ impl Tracker {
             }
             (Some(operation), Numbering::InOrder) => operation,
             (None, Numbering::InOrder) | (_, Numbering::None) => {
-                self.on_datagram(id, facts, whole);
+                self.on_datagram(id, facts, whole, metrics);
                 return (Some(id), Some(Direction::Request), Some(Class::Unsequenced));
             }
         };
@@ -341,7 +341,13 @@ impl Tracker {
 
     /// A packet whose PSN space cannot be tracked.
     #[inline(never)]
-    fn on_datagram(&mut self, id: FlowId, facts: &Facts, whole: Option<&Dissection<'_>>) {
+    fn on_datagram(
+        &mut self,
+        id: FlowId,
+        facts: &Facts,
+        whole: Option<&Dissection<'_>>,
+        metrics: &mut Metrics,
+    ) {
         let flow = self.flows.get_mut(id);
         flow.requests.counts.packets += 1;
         flow.requests.counts.class(Class::Unsequenced);
@@ -356,6 +362,7 @@ impl Tracker {
             && key.dest_qp() == 1
         {
             self.on_management(d, key, facts.time());
+            metrics.on_management(facts, d, self.number());
         }
     }
 

@@ -16,6 +16,7 @@ mod numbers;
 pub mod overhead;
 mod per_flow;
 pub mod rate;
+pub mod setup;
 pub mod timeline;
 pub mod traffic;
 mod unread;
@@ -42,7 +43,7 @@ use super::{
     table::run::RunSum,
 };
 use crate::{
-    dissect::Encapsulation,
+    dissect::{Dissection, Encapsulation},
     report,
     wire::{Ecn, Psn},
 };
@@ -75,6 +76,10 @@ pub trait Metric: Any + Send {
 
     /// A frame that is not of the InfiniBand transport: PAUSE, ARP, anything.
     fn on_frame(&mut self, _event: &Event<'_>) {}
+
+    /// A management datagram to queue pair 1 with its headers, after [`on_packet`](Self::on_packet) or before it: it is whole. `frame`: its
+    /// number, from 1.
+    fn on_management(&mut self, _packet: &Facts, _headers: &Dissection<'_>, _frame: u64) {}
 
     /// A latency of this flow's requests, if the metric [wants](Self::wants) them one by one.
     fn on_measured(&mut self, _flow: FlowId, _measured: &Measured) {}
@@ -339,6 +344,7 @@ impl<A: Metric, B: Metric> Metric for (A, B) {
         fn on_verdict(&mut self, verdict: &Verdict);
         fn on_history(&mut self, history: &History);
         fn on_frame(&mut self, event: &Event<'_>);
+        fn on_management(&mut self, packet: &Facts, headers: &Dissection<'_>, frame: u64);
         fn on_measured(&mut self, flow: FlowId, measured: &Measured);
         fn on_silence(&mut self, silence: &Silence, network: &Network);
         fn on_silences(&mut self, silences: &[Silence], network: &Network);
@@ -412,4 +418,5 @@ built_in! { options:
     rate: rate::Rate = rate::Rate::new(options.interval_ns);
     traffic: traffic::Traffic = Default::default();
     credits: credits::Credits = Default::default();
+    setups: setup::Setups = Default::default();
 }

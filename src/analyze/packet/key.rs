@@ -154,6 +154,11 @@ impl Key {
         Key { qp: (self.family() as u32) << 24 | qp, ..*self }
     }
 
+    /// The same of a source alone, wherever its packets go.
+    pub(crate) fn without_destination(&self) -> Key {
+        Key { dst: [0; 2], ..*self }
+    }
+
     /// The two addresses, in the same order for both directions.
     pub(crate) fn pair(&self) -> Pair {
         let (low, high) = (self.src.min(self.dst), self.src.max(self.dst));

@@ -252,7 +252,7 @@ impl<'a> Index<'a> {
 
     /// Whether any packet goes from the source of a key to its destination. Hashes that are equal by chance make the result missing,
     /// not wrong.
-    fn goes(&self, key: &Key) -> bool {
+    pub(super) fn goes(&self, key: &Key) -> bool {
         let hash = |key: &Key| FixedState::default().hash_one(key.with_queue_pair(0));
         let all = || self.in_memory().map(|(_, flow)| hash(&flow.key)).collect();
         self.directions.get_or_init(all).contains(&hash(key))
@@ -320,7 +320,7 @@ impl<'a> Index<'a> {
         survey
     }
 
-    fn connection(&self, at: usize) -> Option<u32> {
+    pub(super) fn connection(&self, at: usize) -> Option<u32> {
         Some(self.connections[at]).filter(|&number| number != NONE)
     }
 

@@ -1,25 +1,31 @@
 //! All sections of a report but its long lists: each metric makes its own, and what needs several of them is joined here. No metric
 //! reads the section of another but as an argument.
 
-use super::links;
+use super::{links, lists::Index};
 use crate::{
     analyze::{
         engine::Tracker,
-        metric::{BuiltIn, Context, Each, each, verdict::SlowFlows},
+        metric::{
+            BuiltIn, Context, Each, each,
+            setup::{Passed, Setups, Traffic},
+            verdict::SlowFlows,
+        },
         model::FlowId,
         network::{Network, Ways, pause::PauseRows},
     },
     report::{self, Head, Reason, Why},
 };
 
-/// What stands at the head of the report. `capture`: the counts of the capture.
+/// What stands at the head of the report. `capture`: the counts of the capture; `index`: its flows.
 pub(super) fn head(
     tracker: &Tracker,
     built_in: &BuiltIn,
     context: &Context<'_>,
     capture: report::Capture,
+    index: &Index<'_>,
 ) -> Head {
-    let Each { overhead, congestion, incast, verdicts, entropy, rate, traffic, credits } = each(built_in);
+    let Each { overhead, congestion, incast, verdicts, entropy, rate, traffic, credits, setups } =
+        each(built_in);
     let mut why = Why::new();
     let again = tracker.config.copying.elsewhere();
     let (links, balance) = links::section(&tracker.capture, again, context);
@@ -37,9 +43,12 @@ pub(super) fn head(
     if let Some(reason) = slow.why {
         why.insert("slow_flows".into(), reason);
     }
+    let (setups, setup_count) = setups.section(&traffic_of(setups, index), tracker.capture.last);
     Head {
         schema: report::SCHEMA.into(),
         capture,
+        setups,
+        setup_count,
         pause,
         pause_faults: pauses.faults,
         pause_tree: known(&mut why, "pause_tree", pauses.tree),
@@ -61,6 +70,20 @@ pub(super) fn head(
         why,
         ..Head::default()
     }
+}
+
+/// The flows of connections that the connection manager set up.
+fn traffic_of<'a>(setups: &Setups, index: &'a Index<'a>) -> Traffic<'a> {
+    let mut flows = setups.keys();
+    if !flows.is_empty() {
+        for (at, flow) in index.in_memory() {
+            if let Some(passed) = flows.get_mut(&flow.key) {
+                let (first_ns, last_ns) = (flow.first_time, flow.last_time);
+                passed.push(Passed { at, connection: index.connection(at), first_ns, last_ns });
+            }
+        }
+    }
+    Traffic { flows, goes: Box::new(|key| index.goes(key)) }
 }
 
 /// The section, or the reason why there is none.

@@ -9,8 +9,8 @@ use super::{
     value::{Range, Value},
 };
 use crate::report::{
-    ConnectionState, Coverage, Encapsulation, Flow, GiveUp, LossEpisodes, PairedBy, Reason, Service,
-    Severity, Stream, Triggers, View, Visibility, order,
+    ConnectionState, Coverage, Encapsulation, Flow, GiveUp, LossEpisodes, PairedBy, Reason, Service, Setup,
+    SetupOutcome, Severity, Stream, Triggers, View, Visibility, order,
 };
 
 /// Rows: the names, the head of the column in tables, the unit, what many rows become, where the value is, what it means.
@@ -141,6 +141,10 @@ pub(super) const FIGURES: &[Figure] = measures! {
     Capture {
         ["flows"] Unit::Count, Sum, |report| Value::exact(report.flows.len() as u64), "Flows.";
         ["connections"] Unit::Count, Sum, |report| Value::exact(report.connections.len() as u64), "Connections.";
+        ["setups"] Unit::Count, Sum, |report| Value::exact(report.head.setup_count), "Connections that the connection manager was asked for.";
+        ["setups.refused"] Unit::Count, Sum, |report| setups(report, |setup| setup.outcome == SetupOutcome::Refused), "Those that were refused.";
+        ["setups.failed"] Unit::Count, Sum, |report| setups(report, Setup::has_failed), "Those that came to nothing: refused, never answered or confirmed, given up.";
+        ["setups.slowest"] Unit::Time, Max, |report| report.head.setups.iter().filter_map(|setup| setup.setup_ns).max().map_or(Value::Absent, Value::exact), "The longest set-up, from REQ to RTU.";
         ["capture.packets"] Unit::Count, Sum, |report| Value::exact(report.head.capture.packets), "Frames read.";
         ["capture.rdma_packets"] Unit::Count, Sum, |report| Value::exact(report.head.capture.rdma_packets), "Frames with a packet of the transport.";
         ["capture.malformed"] Unit::Count, Sum, |report| Value::exact(report.head.capture.malformed_packets), "Frames whose dissection found an error.";
@@ -245,4 +249,11 @@ fn rate(flow: &Flow, bytes: u64) -> Value<'static> {
 
 fn findings(report: &View<'_>, severity: Severity) -> Value<'static> {
     Value::exact(report.head.findings.iter().filter(|finding| finding.severity == severity).count() as u64)
+}
+
+/// Set-ups of a kind. Of those that are not listed, any may be one.
+fn setups(report: &View<'_>, is_one: impl Fn(&Setup) -> bool) -> Value<'static> {
+    let all = &report.head.setups;
+    let count = all.iter().filter(|setup| is_one(setup)).count() as u64;
+    Value::between(count, count + report.head.setup_count.saturating_sub(all.len() as u64))
 }

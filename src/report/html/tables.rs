@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::{Cell, Head, Lines, Table};
 use crate::report::{
-    Bounds, Connection, Episode, Flow, MarkedFlow, Pause, PauseEdge, SlowFlow, Sort, Space, Summary,
+    Bounds, Connection, Episode, Flow, MarkedFlow, Pause, PauseEdge, Setup, SlowFlow, Sort, Space, Summary,
     TimeCause, TrafficClass, View,
     chart::Picture,
     clean,
@@ -29,6 +29,7 @@ pub(super) struct Tables {
     pub(super) pause_tree: Table,
     pub(super) slow: Table,
     pub(super) marked: Table,
+    pub(super) setups: Table,
     pub(super) classes: Table,
     pub(super) hosts: Hosts,
     pub(super) pictures: Vec<Picture>,
@@ -40,6 +41,7 @@ impl Tables {
     pub(super) fn named(&self, name: &str) -> Option<&Table> {
         Some(match name {
             "marked" => &self.marked,
+            "setups" => &self.setups,
             "classes" => &self.classes,
             "pauses" => &self.pauses,
             "pause_tree" => &self.pause_tree,
@@ -92,6 +94,7 @@ pub(super) fn tables(report: &View<'_>, pictures: Vec<Picture>, lines: Lines, mo
         pause_tree: list(PAUSE_TREE, edges.iter(), edges.len(), limit),
         slow: list(SLOW, slow.iter(), report.head.slow_flow_count as usize, limit),
         marked: list(MARKED, marked.iter(), report.head.congestion.flow_count as usize, limit),
+        setups: list(SETUPS, report.head.setups.iter(), report.head.setup_count as usize, limit),
         classes: list(CLASSES, classes.iter(), classes.len(), limit),
         ports: list(PORTS, ports.iter(), ports.len(), limit),
         hosts: Hosts::of(pairs),
@@ -257,6 +260,47 @@ const CONNECTIONS: &[Column<Connection>] = &[
         Cell::Number(c.evidence_bits.into())
     }),
 ];
+
+const SETUPS: &[Column<Setup>] = &[
+    column("#", "count", "Number of the set-up", |s, _| Cell::Number(s.id.into())),
+    column("at", "time", "When it was asked for, from the start of the capture", |s, start| {
+        Cell::Number(s.start_ns.saturating_sub(start).max(0) as u64)
+    }),
+    column("from", "text", "Who asked", |s, _| text(&s.active.addr)),
+    column("to", "text", "Who was asked", |s, _| text(&s.passive.addr)),
+    column("service", "text", "Port or service ID; a name is that of the port by convention", |s, _| {
+        text(s.service_words())
+    }),
+    column("outcome", "text", "What became of it", |s, _| text(s.outcome.words())),
+    optional("reason", "text", "Why it was refused", |s, _| s.reason.as_ref().map_or(Cell::None, text)),
+    column("tries", "count", "Requests (REQ)", |s, _| Cell::Number(s.requests)),
+    optional("answer", "ns", "From the first request to the first answer", |s, _| number(s.answer_ns)),
+    optional("set up", "ns", "From the first request to the RTU", |s, _| number(s.setup_ns)),
+    optional("QP from", "text", "Queue pair of who asked", |s, _| queue_pair(s.active.qp)),
+    optional("QP to", "text", "Queue pair of who was asked", |s, _| queue_pair(s.passive.qp)),
+    optional("MTU", "bytes", "Path MTU", |s, _| number(s.path_mtu_bytes.map(u64::from))),
+    optional(
+        "ACK timeout",
+        "ns",
+        "How long the queue pairs wait for an acknowledgement; 0 is without end",
+        |s, _| number(s.ack_timeout_ns),
+    ),
+    optional("retries", "count", "How often they send again", |s, _| number(s.retry_count.map(u64::from))),
+    optional("closed by", "text", "Who closed it", |s, _| {
+        s.closed_by.map_or(Cell::None, |by| text(by.words()))
+    }),
+    optional("how", "text", "How it was closed", |s, _| {
+        s.closing.map_or(Cell::None, |how| text(how.words()))
+    }),
+    optional("connection", "count", "Number of the connection of its flows", |s, _| {
+        number(s.connection.map(u64::from))
+    }),
+    column("frame", "frame", "Its first message", |s, _| number(s.frames.first().copied())),
+];
+
+fn queue_pair(qp: Option<u32>) -> Cell {
+    qp.map_or(Cell::None, |qp| text(format!("{qp:#x}")))
+}
 
 const EPISODES: &[Column<Episode>] = &[
     column("flow", "flow", "Number of the flow", |e, _| Cell::Number(e.flow as u64)),

@@ -10,6 +10,7 @@ mod marks;
 mod page;
 mod price;
 mod set;
+mod setups;
 
 use std::io::{self, Write};
 
@@ -25,6 +26,7 @@ pub(super) use page::Page;
 use page::Paint;
 pub use price::write_price;
 pub use set::write_set;
+pub use setups::write_setups;
 
 /// How a report is written.
 #[derive(Clone, Copy, Debug)]

@@ -85,6 +85,15 @@ number! {
     CmMessage(u8) as Show::Named(|v| Some(["REQ", "REP", "other", "reserved"][v as usize & 3]))
 }
 
+impl CmMessage {
+    /// A connection request.
+    pub const REQ: CmMessage = CmMessage(0);
+    /// A reply.
+    pub const REP: CmMessage = CmMessage(1);
+    /// Of an MRA, a LAP; of a REJ, no message.
+    pub const OTHER: CmMessage = CmMessage(2);
+}
+
 number! {
     /// A time of 4.096 us · 2^n: how long an answer may take.
     CmTimeout(u8) as Show::Decoded(|v, f| write_ns(CmTimeout(v as u8).ns(), f))

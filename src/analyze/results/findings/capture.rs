@@ -1,5 +1,7 @@
 //! Rules about the whole capture.
 
+use std::borrow::Cow;
+
 use super::{
     kin::{Kin, Thing},
     sums::Sums,
@@ -28,12 +30,22 @@ pub(super) struct Seen {
     /// Flows that show it, and how many they are.
     pub(super) flows: (Vec<Affected>, u64),
     pub(super) kin: Kin,
+    /// What to do, before what its kind says.
+    pub(super) advice: Option<Cow<'static, str>>,
 }
 
 impl Seen {
     /// Without a time.
-    fn new(count: u64, text: String) -> Seen {
-        Seen { time: 0, count, text, frames: Vec::new(), flows: Default::default(), kin: Kin::default() }
+    pub(super) fn new(count: u64, text: String) -> Seen {
+        Seen {
+            time: 0,
+            count,
+            text,
+            frames: Vec::new(),
+            flows: Default::default(),
+            kin: Kin::default(),
+            advice: None,
+        }
     }
 
     /// Among other findings.

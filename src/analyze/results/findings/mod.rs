@@ -8,6 +8,7 @@ mod cause;
 mod flow;
 mod kin;
 mod limitations;
+mod setup;
 mod sums;
 mod survey;
 mod tree;
@@ -272,6 +273,16 @@ pub static FINDINGS: &[FindingKind] = findings! {
         "check the host: a stuck NIC, its driver, PCIe, or receive buffers that are not posted; a PFC watchdog at its switch port protects the other hosts"
         Capture(tree::host_storms);
 
+    "cm.refused" Error []
+        "A connection was refused by the connection manager or the application of a side."
+        "see `rdmawire connections`, which lists each with its reason and private data"
+        Capture(setup::refused);
+
+    "cm.unanswered" Error []
+        "A connection was asked for and not set up: nobody answered, the answer did not arrive, or a side gave up."
+        "see `rdmawire connections`, which lists each with its messages"
+        Capture(setup::unanswered);
+
     "pause.culprit" Warning [PauseFrames, LinkSpeed, Links]
         "A device sent pauses without being paused itself, and others propagated them: what they stopped is its victim."
         "check this device and its queue of that priority, not those that it paused: who sends to it, and why it cannot keep up"
@@ -291,6 +302,16 @@ pub static FINDINGS: &[FindingKind] = findings! {
         "Pause frames do not conform to IEEE 802.3: switches and adapters may ignore them."
         "check what generates them: a traffic generator, or a driver"
         Capture(capture::pause_faults);
+
+    "cm.slow" Warning []
+        "The set-up of a connection took a second or more, or its messages had to be repeated."
+        "an application that accepts late, or lost messages: compare with the time of the first answer, and with MRAs"
+        Capture(setup::slow);
+
+    "cm.mtu" Warning []
+        "Two hosts ask each other for connections with different path MTUs."
+        "set the same MTU on both hosts and on the switches between them"
+        Capture(setup::path_mtus);
 
     "trimmed" Warning []
         "Switches cut packets to their headers instead of dropping them: their queues were full before the tap."
@@ -512,4 +533,14 @@ pub static FINDINGS: &[FindingKind] = findings! {
         "Queue pairs between two hosts share a UDP source port: switches hash them to one path (ECMP)."
         "spread the source ports, or let the switches hash on the queue pair"
         Capture(capture::port_collisions);
+
+    "cm.terms" Note []
+        "A connection was set up on terms with which it ends at the first trouble, or never."
+        "set them where the connection is made: rdma_conn_param, or the options of the application"
+        Capture(setup::terms);
+
+    "cm.unsaid" Note []
+        "A connection ended without a DREQ: its queue pair belongs to another connection by now."
+        "its peer notices only by timeouts: look for a process that was killed, or a host that was restarted"
+        Capture(setup::unsaid);
 };

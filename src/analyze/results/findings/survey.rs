@@ -92,7 +92,7 @@ impl Survey {
                     let mut seen = Vec::new();
                     rule(&evidence, &mut |one| seen.push(one));
                     seen.sort_by_key(|seen| Reverse((seen.time, seen.count)));
-                    for Seen { time, count, text, mut frames, flows: (flows, flow_count), kin } in
+                    for Seen { time, count, text, mut frames, flows: (flows, flow_count), kin, advice } in
                         seen.into_iter().take(MAX_OF_A_KIND)
                     {
                         frames.truncate(MAX_FRAMES);
@@ -103,6 +103,11 @@ impl Survey {
                             .reduce(u64::saturating_add);
                         let of_flows =
                             Finding { flow, flows, flow_count, time_lost_ns, ..finding(kind, text) };
+                        let next = match advice {
+                            Some(advice) => format!("{advice}; {}", of_flows.next),
+                            None => of_flows.next.clone(),
+                        };
+                        let of_flows = Finding { next, ..of_flows };
                         add(time, count, (Finding { frames, ..of_flows }, kin));
                     }
                 }
