@@ -7,6 +7,7 @@ mod arg;
 mod capture;
 mod check;
 mod config;
+mod connections;
 mod counters;
 mod craft;
 mod diff;
@@ -108,6 +109,7 @@ commands! {
     diff::Diff,
     overhead::Overhead,
     entropy::Entropy,
+    connections::Connections,
     counters::Counters,
     packets::Packets,
     #[cfg(feature = "parquet")]
