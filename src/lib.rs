@@ -27,6 +27,7 @@
 //! | [`packets`] | `analyze` | a row for each packet, with what the analysis says of it |
 //! | [`taps`] | `analyze` | captures of several places on a path: what was lost between them, and how long it took |
 //! | [`counters`] | `analyze` | the counters of two hosts beside a capture |
+//! | [`nvme`] | `analyze` | NVMe over RDMA: commands, their latencies, and what their time went to |
 //! | [`entropy`] | `analyze` | UDP source ports of connections, and which of them share a path |
 //! | [`plot`] | `analyze` | pictures of what the analysis has found |
 //!
@@ -122,6 +123,8 @@ pub mod gate;
 pub mod grammar;
 #[cfg(feature = "analyze")]
 mod heap;
+#[cfg(feature = "analyze")]
+pub mod nvme;
 #[cfg(feature = "analyze")]
 pub mod packets;
 #[cfg(feature = "analyze")]

@@ -26,6 +26,7 @@ mod input;
 #[cfg(all(unix, feature = "live"))]
 mod interfaces;
 mod memory;
+mod nvme;
 mod output;
 mod overhead;
 mod packets;
@@ -111,6 +112,7 @@ commands! {
     entropy::Entropy,
     connections::Connections,
     counters::Counters,
+    nvme::Nvme,
     packets::Packets,
     #[cfg(feature = "parquet")]
     index::Index,

@@ -96,6 +96,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("taps", &["wire", "opcode", "checksum", "dissect", "icrc", "capture", "report", "analyze"]),
     // What hosts count: a metric, and bounds from the report.
     ("counters", &["wire", "named", "opcode", "sums", "icrc", "report", "analyze"]),
+    // Storage commands, with latencies as the analysis sums them.
+    ("nvme", &["wire", "opcode", "dissect", "icrc", "capture", "report", "analyze"]),
     // Source ports of queue pairs that the user names as the analysis has them.
     ("entropy", &["wire", "named", "dissect", "analyze"]),
     // Pictures of what the analysis has found.
@@ -124,6 +126,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "taps",
             "counters",
             "entropy",
+            "nvme",
             "plot",
         ],
     ),

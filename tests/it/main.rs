@@ -91,6 +91,7 @@ mod metrics;
 #[cfg(feature = "sim")]
 mod microburst;
 mod mutate;
+mod nvme;
 mod outline;
 mod overhead;
 #[cfg(all(feature = "cli", feature = "compression"))]

@@ -1,0 +1,227 @@
+//! `rdmawire nvme`: storage commands over RDMA, and what their time went to.
+
+use std::{
+    io::{self, Write},
+    path::PathBuf,
+};
+
+use clap::Args;
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+
+use super::{
+    Outcome,
+    input::{Joining, each, name_of, open_parts, say_damage},
+    signals::{STOP, end_on_signal},
+};
+use rdmawire::{
+    dissect::dissect,
+    nvme::{CommandRow, Commands, OperationRow, QueueRow, Report},
+    report::{
+        Summary,
+        units::{bytes, count, duration, percent, rate, several},
+    },
+};
+
+/// Follow the commands of NVMe over RDMA: how long each took, and whether the controller, the transfer of data, or losses took the time.
+///
+/// A queue is known by its set-up, or by commands and responses that fit each other; nothing else is taken for NVMe. Times are those at the
+/// tap, from the first packet of a command to its response: at the host they are what the host waited, at the controller what it took.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  rdmawire nvme x.pcap
+  rdmawire nvme x.pcap --commands --top 20
+  rdmawire nvme x.pcap --json | jq '.operations[] | {command, namespace, p99: .latency.p99}'")]
+pub(super) struct Nvme {
+    /// The capture, or the parts of one; - is standard input.
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    joining: Joining,
+    /// Print each command, the slowest first; with --json, in the order of their responses.
+    #[arg(long)]
+    commands: bool,
+    /// Rows of each table.
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    top: usize,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Commands that are kept one by one.
+const KEPT: usize = 1 << 20;
+
+impl Nvme {
+    pub(super) fn run(self) -> anyhow::Result<Outcome> {
+        end_on_signal(&STOP);
+        let parts = self.joining.one(&self.files)?;
+        let name = name_of(&parts);
+        let mut source = open_parts(&parts)?;
+        let mut commands = Commands::keeping(if self.commands { KEPT } else { 0 });
+        let read = each(&mut source, |number, record| {
+            commands.push(number, record, &dissect(record.link, record.frame, record.wire_len));
+            Ok(())
+        })?;
+        source.files().for_each(say_damage);
+        let is_whole = read.was_read_whole(&name);
+        let report = commands.finish();
+        let mut out = io::stdout().lock();
+        if self.json {
+            serde_json::to_writer_pretty(&mut out, &report).map_err(io::Error::from)?;
+            writeln!(out)?;
+        } else {
+            self.print(&name, &report, &mut out)?;
+        }
+        Ok(if is_whole { Outcome::Done } else { Outcome::Failed })
+    }
+
+    fn print(&self, name: &str, report: &Report, out: &mut impl Write) -> io::Result<()> {
+        writeln!(out, "{name}")?;
+        if report.queues.is_empty() {
+            writeln!(out, "  no queue of NVMe over RDMA")?;
+        } else {
+            writeln!(out, "  {}", report.sentence())?;
+        }
+        if report.cut_capsules > 0 {
+            let of = count(report.cut_capsules);
+            writeln!(
+                out,
+                "  - {of} SENDs are cut before the end of a command: record at least 128 bytes of each frame."
+            )?;
+        }
+        if report.not_followed > 0 {
+            writeln!(out, "  - {} queues are too many: they were not followed.", count(report.not_followed))?;
+        }
+        if report.queues.is_empty() {
+            return Ok(());
+        }
+        if !report.findings.is_empty() {
+            writeln!(out, "\nFindings")?;
+            report.findings.iter().try_for_each(|finding| writeln!(out, "  {finding}"))?;
+        }
+        let queue = |(at, row): (usize, &QueueRow)| queue_cells(at, row).to_vec();
+        self.table("Queues", &QUEUE, report.queues.iter().enumerate().map(queue), out)?;
+        let operation = |row: &OperationRow| operation_cells(row).to_vec();
+        self.table("Commands", &OPERATION, report.operations.iter().map(operation), out)?;
+        if self.commands {
+            let mut slowest: Vec<&CommandRow> = report.commands.iter().collect();
+            slowest.sort_by_key(|row| (std::cmp::Reverse(row.time.latency_ns), row.frame));
+            let rows = slowest.into_iter().map(|row| command_cells(row).to_vec());
+            self.table("Slowest commands", &COMMAND, rows, out)?;
+        }
+        Ok(())
+    }
+
+    fn table(
+        &self,
+        title: &str,
+        head: &[&str],
+        rows: impl ExactSizeIterator<Item = Vec<String>>,
+        out: &mut impl Write,
+    ) -> io::Result<()> {
+        let more = rows.len().saturating_sub(self.top);
+        let mut table = Table::new();
+        table
+            .load_preset(presets::NOTHING)
+            .set_content_arrangement(ContentArrangement::Dynamic)
+            .set_header(head);
+        rows.take(self.top).for_each(|row| _ = table.add_row(row));
+        let is_number = |name: &str| {
+            !matches!(name, "host" | "controller" | "subsystem" | "command" | "its time" | "status")
+        };
+        for (column, _) in table.column_iter_mut().zip(head).filter(|(_, name)| is_number(name)) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+        writeln!(out, "\n{title}\n{}", table.trim_fmt())?;
+        if more > 0 {
+            writeln!(out, "  … {} more: see --top and --json", count(more as u64))?;
+        }
+        Ok(())
+    }
+}
+
+const QUEUE: [&str; 12] = [
+    "#",
+    "host",
+    "controller",
+    "subsystem",
+    "queue",
+    "QP",
+    "entries",
+    "most",
+    "commands",
+    "open",
+    "p99",
+    "its time",
+];
+
+fn queue_cells(at: usize, row: &QueueRow) -> [String; 12] {
+    let number = row.queue.map_or("?".into(), |n| if n == 0 { "admin".into() } else { n.to_string() });
+    [
+        at.to_string(),
+        row.host.clone(),
+        row.controller.clone(),
+        row.subsystem.clone().unwrap_or_default(),
+        number,
+        format!("{:#x}", row.controller_qp),
+        row.entries.map_or("?".into(), |entries| count(entries.into())),
+        count(row.most_outstanding.into()),
+        count(row.completed),
+        count(row.unanswered),
+        latency(row.latency.as_ref(), |summary| summary.p99),
+        row.time.sentence(),
+    ]
+}
+
+const OPERATION: [&str; 12] = [
+    "controller",
+    "namespace",
+    "command",
+    "completed",
+    "failed",
+    "data",
+    "per second",
+    "bytes/s",
+    "p50",
+    "p99",
+    "max",
+    "its time",
+];
+
+fn operation_cells(row: &OperationRow) -> [String; 12] {
+    let of_data = |text: String| if row.data_bytes > 0 { text } else { String::new() };
+    [
+        row.controller.clone(),
+        row.namespace.filter(|_| !row.is_admin).map_or(String::new(), |n| n.to_string()),
+        row.command.clone(),
+        count(row.completed),
+        if row.failed > 0 { count(row.failed) } else { String::new() },
+        of_data(bytes(row.data_bytes)),
+        row.per_second.map_or(String::new(), rate),
+        of_data(row.bytes_per_second.map_or(String::new(), |n| bytes(n as u64))),
+        latency(row.latency.as_ref(), |summary| summary.p50),
+        latency(row.latency.as_ref(), |summary| summary.p99),
+        latency(row.latency.as_ref(), |summary| summary.max),
+        row.time.sentence(),
+    ]
+}
+
+const COMMAND: [&str; 8] = ["frame", "#", "command", "id", "data", "latency", "recovery", "its time"];
+
+fn command_cells(row: &CommandRow) -> [String; 8] {
+    let recovery = row.time.recovering_ns as f64 / row.time.latency_ns.max(1) as f64;
+    [
+        count(row.frame),
+        row.queue.to_string(),
+        row.command.clone(),
+        row.command_id.to_string(),
+        bytes(row.data_bytes),
+        duration(row.time.latency_ns),
+        if row.time.recovering_ns > 0 { percent(recovery) } else { String::new() },
+        row.time.sentence(),
+    ]
+}
+
+fn latency(summary: Option<&Summary>, of: fn(&Summary) -> u64) -> String {
+    summary.map_or(String::new(), |summary| duration(of(summary)))
+}

@@ -1,0 +1,341 @@
+//! NVMe over RDMA: the commands of storage queues, how long each took, and what its time went to.
+//!
+//! A queue is known by its set-up (a connection request for the NVMe service, or a Connect command), or by commands and responses that fit
+//! each other. Nothing else is taken for NVMe. A command's time is that at the tap, from the first packet of its capsule to the response:
+//! what the controller and the network behind the tap took, transfer of data, and recovery from losses.
+
+mod capsule;
+mod progress;
+mod queue;
+mod rows;
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    hash::RandomState,
+    sync::Arc,
+};
+
+use crate::{
+    capture::Record,
+    dissect::{Address, Dissection},
+    icrc::{self, State},
+    opcode::{Operation, Service, Shape},
+    wire::{self, Aeth, Bth, CmRep, CmReq, IpCm, Reth},
+};
+use capsule::{CQE, Command, Cqe, Sqe};
+use progress::Progress;
+use queue::Queue;
+
+pub use capsule::DataDirection;
+pub use rows::{CommandRow, FailedRow, OperationRow, QueueRow, Report, SCHEMA, TimeRow};
+
+/// Queues beyond this number are not followed.
+const MOST_QUEUES: usize = 1 << 16;
+/// Directions between queue pairs beyond this number are not followed.
+const MOST_WAYS: usize = 1 << 18;
+/// Connection requests that wait for their reply.
+const MOST_REQUESTS: usize = 1 << 12;
+/// Ports of NVMe over Fabrics: subsystems and discovery (IANA).
+const PORTS: [u16; 2] = [4420, 8009];
+
+/// The commands of a capture, frame by frame.
+#[derive(Debug, Default)]
+pub struct Commands {
+    ways: HashMap<Key, Way, RandomState>,
+    queues: Vec<Queue>,
+    /// The queues between a host and a controller of which the host's queue pair is not known.
+    half_known: HashMap<[Address; 2], Vec<usize>, RandomState>,
+    requests: HashMap<(Address, u32), Request, RandomState>,
+    /// Commands that were completed, by kind.
+    operations: BTreeMap<Kind, queue::Sums>,
+    /// Each with its queue, in their order, as far as they are kept.
+    done: Vec<(usize, queue::Done)>,
+    keep: usize,
+    span: Option<[i64; 2]>,
+    cut_capsules: u64,
+    not_followed: u64,
+}
+
+/// Commands of one kind: of this host to this controller and subsystem, on the admin queue or not, to this namespace.
+type Kind = (Address, Address, Option<Arc<str>>, bool, Command, Option<u32>);
+
+/// Packets from one address to a queue pair of another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Key {
+    src: Address,
+    dst: Address,
+    qp: u32,
+}
+
+#[derive(Debug, Default)]
+struct Way {
+    requests: Progress,
+    responses: Progress,
+    role: Role,
+    /// The command whose data the WRITE that is on its way carries.
+    writing: Option<u16>,
+    /// Of READ requests on the opposite way: first PSN, number of PSNs, command.
+    reads: Vec<(u32, u32, u16)>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+enum Role {
+    #[default]
+    Unknown,
+    ToController(usize),
+    ToHost(usize),
+}
+
+/// A request for a connection of an NVMe queue.
+#[derive(Clone, Copy, Debug)]
+struct Request {
+    host_qp: u32,
+    queue: u16,
+    entries: u32,
+}
+
+/// What is read of a packet.
+struct Packet<'a> {
+    key: Key,
+    shape: &'static Shape,
+    psn: u32,
+    time: i64,
+    frame: u64,
+    payload: &'a [u8],
+    /// Of the payload, captured or not.
+    len: u32,
+    reth: Option<&'a Reth>,
+    is_nak: bool,
+}
+
+impl Commands {
+    /// Keeps so many commands one by one for the report.
+    pub fn keeping(keep: usize) -> Commands {
+        Commands { keep, ..Commands::default() }
+    }
+
+    /// One frame and its number, from 1.
+    pub fn push(&mut self, frame: u64, record: &Record<'_>, d: &Dissection<'_>) {
+        let (Some(bth), Some([src, dst])) = (d.get::<Bth>(), d.addresses()) else { return };
+        let time = record.time.0;
+        self.span = Some(self.span.map_or([time; 2], |[from, to]| [from.min(time), to.max(time)]));
+        let (opcode, shape) = (bth.opcode(), bth.opcode().shape());
+        let is_read = d.has(wire::Kind::Mad) || opcode.service() == Service::Rc;
+        if !is_read || icrc::verify(d) == State::Bad {
+            return;
+        }
+        if d.has(wire::Kind::Mad) {
+            return self.on_management(d, src, dst);
+        }
+        let key = Key { src, dst, qp: bth.dest_qp().0 };
+        self.on_packet(&Packet {
+            key,
+            shape,
+            psn: bth.psn().0,
+            time,
+            frame,
+            payload: d.payload(),
+            len: d.payload_len(),
+            reth: d.get(),
+            is_nak: d.get::<Aeth>().is_some_and(|aeth| aeth.syndrome().is_nak()),
+        });
+    }
+
+    /// What the frames show.
+    pub fn finish(self) -> Report {
+        rows::report(self)
+    }
+
+    fn on_management(&mut self, d: &Dissection<'_>, src: Address, dst: Address) {
+        if let Some(req) = d.get::<CmReq>() {
+            let Some(request) = Request::of(d, req) else { return };
+            if self.requests.len() < MOST_REQUESTS {
+                self.requests.insert((src, req.local_comm_id().0), request);
+            }
+        }
+        if let Some(rep) = d.get::<CmRep>() {
+            let Some(request) = self.requests.remove(&(dst, rep.remote_comm_id().0)) else { return };
+            let controller_qp = rep.local_qpn().0;
+            let to = Key { src: dst, dst: src, qp: controller_qp };
+            if let Some(at) = self.add_queue(to) {
+                let of = &mut self.queues[at];
+                (of.is_proved, of.number, of.entries) = (true, Some(request.queue), Some(request.entries));
+                self.bind(at, request.host_qp);
+            }
+        }
+    }
+
+    /// The number of a new queue; `None` where there are too many.
+    fn add_queue(&mut self, to: Key) -> Option<usize> {
+        let at = self.queues.len();
+        if at >= MOST_QUEUES || self.ways.len() >= MOST_WAYS {
+            self.not_followed += 1;
+            return None;
+        }
+        self.queues.push(Queue::new(to.src, to.dst, to.qp));
+        // A queue pair that is used again has another queue.
+        self.ways.insert(to, Way { role: Role::ToController(at), ..Way::default() });
+        self.half_known.entry([to.src, to.dst]).or_default().push(at);
+        Some(at)
+    }
+
+    /// The host's queue pair of a queue is known.
+    fn bind(&mut self, at: usize, host_qp: u32) {
+        let of = &mut self.queues[at];
+        of.host_qp = Some(host_qp);
+        let (host, controller) = (of.host, of.controller);
+        if let Some(waiting) = self.half_known.get_mut(&[host, controller]) {
+            waiting.retain(|&other| other != at);
+        }
+        let back = Key { src: controller, dst: host, qp: host_qp };
+        self.ways.insert(back, Way { role: Role::ToHost(at), ..Way::default() });
+    }
+
+    fn on_packet(&mut self, packet: &Packet<'_>) {
+        let Some(operation) = packet.shape.operation else { return };
+        if !self.ways.contains_key(&packet.key) && !self.finds_queue(packet, operation) {
+            return;
+        }
+        let Some(way) = self.ways.get_mut(&packet.key) else { return };
+        match operation {
+            Operation::Send | Operation::Write | Operation::ReadRequest => {
+                way.requests.see(packet.psn, packet.time)
+            }
+            Operation::ReadResponse => way.responses.see(packet.psn, packet.time),
+            _ => {}
+        }
+        match way.role {
+            Role::ToController(at) => self.on_to_controller(at, packet, operation),
+            Role::ToHost(at) => self.on_to_host(at, packet, operation),
+            Role::Unknown => {}
+        }
+    }
+
+    /// Whether a packet of a direction that is not known is of a queue: a command begins one, a response or an acknowledgement is of one.
+    fn finds_queue(&mut self, packet: &Packet<'_>, operation: Operation) -> bool {
+        if operation == Operation::Send && packet.shape.begins && packet.len as usize >= capsule::SQE {
+            if packet.payload.len() < capsule::SQE {
+                self.cut_capsules += 1;
+                return false;
+            }
+            return Sqe::read(packet.payload).is_some() && self.add_queue(packet.key).is_some();
+        }
+        let [src, dst] = [packet.key.src, packet.key.dst];
+        let Some(waiting) = self.half_known.get(&[dst, src]) else { return false };
+        let response = match operation {
+            Operation::Send if packet.len as usize == CQE => Cqe::read(packet.payload),
+            _ => None,
+        };
+        let is_of = |&&at: &&usize| match &response {
+            Some(response) => self.queues[at].has_open(response.id()),
+            None if operation == Operation::Acknowledge && !packet.is_nak => {
+                let to = Key { src: dst, dst: src, qp: self.queues[at].controller_qp };
+                self.ways.get(&to).is_some_and(|way| way.requests.has_sent(packet.psn))
+            }
+            None => false,
+        };
+        let mut found = waiting.iter().filter(is_of);
+        let (Some(&at), None) = (found.next(), found.next()) else { return false };
+        self.bind(at, packet.key.qp);
+        true
+    }
+
+    fn on_to_controller(&mut self, at: usize, packet: &Packet<'_>, operation: Operation) {
+        let Some(way) = self.ways.get(&packet.key) else { return };
+        let of = &mut self.queues[at];
+        match operation {
+            Operation::Send if packet.shape.begins => match Sqe::read(packet.payload) {
+                Some(sqe) => of.begin(&sqe, packet),
+                None if packet.payload.len() < capsule::SQE => self.cut_capsules += 1,
+                None => of.misfits += 1,
+            },
+            Operation::Send => of.on_capsule_data(packet),
+            Operation::ReadResponse => {
+                let distance = |first: u32| packet.psn.wrapping_sub(first) & 0xff_ffff;
+                let read = way.reads.iter().rev().find(|(first, psns, _)| distance(*first) < *psns);
+                if let Some(&(first, _, id)) = read {
+                    of.on_data(id, packet, packet.psn == first);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn on_to_host(&mut self, at: usize, packet: &Packet<'_>, operation: Operation) {
+        let of = &mut self.queues[at];
+        let to = Key { src: packet.key.dst, dst: packet.key.src, qp: of.controller_qp };
+        match operation {
+            Operation::Send if packet.shape.begins && packet.shape.ends && packet.len as usize == CQE => {
+                let Some(response) = Cqe::read(packet.payload) else {
+                    self.cut_capsules += 1;
+                    return;
+                };
+                let ways = [self.ways.get(&to), self.ways.get(&packet.key)];
+                let progress = ways.into_iter().flatten().flat_map(|way| [&way.requests, &way.responses]);
+                let mut completed = Vec::new();
+                of.complete(&response, packet, progress, |done| completed.push(done));
+                completed.into_iter().for_each(|done| self.count(at, done));
+            }
+            Operation::Send => of.misfits += 1,
+            Operation::ReadRequest => {
+                let Some((reth, id)) = packet.reth.and_then(|reth| Some((reth, of.with_memory(reth)?)))
+                else {
+                    return;
+                };
+                // At most: no path MTU is smaller.
+                let psns = reth.dma_len().div_ceil(256).max(1);
+                if let Some(way) = self.ways.get_mut(&to) {
+                    const KEPT: usize = 256;
+                    if way.reads.len() == KEPT {
+                        way.reads.remove(0);
+                    }
+                    way.reads.push((packet.psn, psns, id));
+                }
+                of.on_read_request(id, packet);
+            }
+            Operation::Write => {
+                let Some(way) = self.ways.get_mut(&packet.key) else { return };
+                if let Some(reth) = packet.reth {
+                    way.writing = of.with_memory(reth);
+                }
+                if let Some(id) = way.writing {
+                    of.on_data(id, packet, false);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Commands {
+    /// A completed command.
+    fn count(&mut self, at: usize, done: queue::Done) {
+        let of = &self.queues[at];
+        if done.is_counted {
+            let kind =
+                (of.host, of.controller, of.subsystem.clone(), of.is_admin(), done.command, done.namespace);
+            self.operations.entry(kind).or_default().add(&done);
+        }
+        if self.done.len() < self.keep {
+            self.done.push((at, done));
+        }
+    }
+}
+
+impl Request {
+    /// `None` if it is for another service.
+    fn of(d: &Dissection<'_>, req: &CmReq) -> Option<Request> {
+        /// Bytes of the private data that are used.
+        const USED: usize = 8;
+        let service = req.service_id();
+        let is_service = service.is_rdma_cm() && PORTS.contains(&(service.0 as u16));
+        let private = d.frame().get(d.offset(wire::Kind::CmPrivate)?..)?.get(..USED)?;
+        let number = |at: usize| u16::from_le_bytes([private[at], private[at + 1]]);
+        let is_format = number(0) == 0 && d.get::<IpCm>().is_some();
+        (is_service && is_format).then(|| Request {
+            host_qp: req.local_qpn().0,
+            queue: number(2),
+            entries: u32::from(number(6)) + 1,
+        })
+    }
+}

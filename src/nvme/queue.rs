@@ -1,0 +1,378 @@
+//! One queue: its commands that are not completed, and what became of those that are.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    hash::RandomState,
+    sync::Arc,
+};
+
+use super::{
+    Packet,
+    capsule::{Command, Cqe, Data, SQE, Sqe, Status},
+    progress::{Progress, union},
+};
+use crate::{analyze::metric::latency::Distribution, dissect::Address, wire::Reth};
+
+/// A submission queue and its completion queue: one connection.
+#[derive(Debug)]
+pub(super) struct Queue {
+    pub(super) host: Address,
+    pub(super) controller: Address,
+    pub(super) host_qp: Option<u32>,
+    pub(super) controller_qp: u32,
+    /// 0 is the admin queue; `None` where its set-up was not seen, and no response names it.
+    pub(super) number: Option<u16>,
+    pub(super) entries: Option<u32>,
+    /// The subsystem's name, of Connect.
+    pub(super) subsystem: Option<Arc<str>>,
+    pub(super) keep_alive_ms: Option<u32>,
+    /// Its set-up shows what it is.
+    pub(super) is_proved: bool,
+    /// It is a queue of NVMe for sure.
+    pub(super) is_nvme: bool,
+    /// Commands and responses that fit each other, and packets that fit nothing.
+    matched: u64,
+    pub(super) misfits: u64,
+    /// Completed commands, until it is known that they are some.
+    early: Vec<Done>,
+    pub(super) sent_again: u64,
+    pub(super) open: BTreeMap<u16, Open>,
+    /// The PSN of the last command of each number: it is not a new one if it is sent again.
+    last_psn: HashMap<u16, u32, RandomState>,
+    /// The command whose capsule is not whole yet.
+    begun: Option<(u16, u32)>,
+    has_admin_commands: bool,
+    pub(super) sums: Sums,
+    /// How many failed so, and the first one's frame.
+    pub(super) failed: BTreeMap<(Command, Status), (u64, u64)>,
+    pub(super) slowest_keep_alive: Option<u64>,
+    pub(super) depth: Depth,
+}
+
+/// A command that is not completed.
+#[derive(Debug)]
+pub(super) struct Open {
+    pub(super) command: Command,
+    namespace: Option<u32>,
+    pub(super) frame: u64,
+    pub(super) start: i64,
+    /// When the last packet of the capsule came.
+    sent: i64,
+    data: Data,
+    moved: u64,
+    moving: Option<(i64, i64)>,
+    /// It waits for no event: its time counts.
+    pub(super) is_counted: bool,
+}
+
+/// A command that is completed.
+#[derive(Clone, Debug)]
+pub(super) struct Done {
+    pub(super) id: u16,
+    /// It waited for no event.
+    pub(super) is_counted: bool,
+    pub(super) command: Command,
+    pub(super) namespace: Option<u32>,
+    pub(super) frame: u64,
+    pub(super) start: i64,
+    pub(super) status: Status,
+    pub(super) bytes: u64,
+    pub(super) time: Time,
+}
+
+/// What the time of commands went to, in nanoseconds: the parts add up to the whole.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Time {
+    pub(super) latency: u64,
+    pub(super) recovering: u64,
+    pub(super) data: u64,
+    pub(super) controller: u64,
+}
+
+/// Commands of one kind.
+#[derive(Debug, Default)]
+pub(super) struct Sums {
+    pub(super) latency: Distribution,
+    pub(super) time: Time,
+    pub(super) bytes: u64,
+    pub(super) failed: u64,
+    pub(super) first: i64,
+    pub(super) last: i64,
+}
+
+/// How many commands were outstanding, over time.
+#[derive(Debug, Default)]
+pub(super) struct Depth {
+    now: u32,
+    pub(super) most: u32,
+    since: i64,
+    /// Nanoseconds with commands outstanding, and commands times nanoseconds.
+    pub(super) ns: u64,
+    pub(super) area: u128,
+    /// Nanoseconds in which no more commands could be sent.
+    pub(super) full_ns: u64,
+}
+
+impl Queue {
+    pub(super) fn new(host: Address, controller: Address, controller_qp: u32) -> Queue {
+        Queue {
+            host,
+            controller,
+            host_qp: None,
+            controller_qp,
+            number: None,
+            entries: None,
+            subsystem: None,
+            keep_alive_ms: None,
+            is_proved: false,
+            is_nvme: false,
+            early: Vec::new(),
+            matched: 0,
+            misfits: 0,
+            sent_again: 0,
+            open: BTreeMap::new(),
+            last_psn: HashMap::default(),
+            begun: None,
+            has_admin_commands: false,
+            sums: Sums::default(),
+            failed: BTreeMap::new(),
+            slowest_keep_alive: None,
+            depth: Depth::default(),
+        }
+    }
+
+    /// Whether it is a queue of NVMe for sure.
+    fn decide(&mut self) -> bool {
+        /// So many responses fit commands by chance in no other protocol.
+        const ENOUGH: u64 = 3;
+        self.is_nvme |= self.is_proved || self.matched >= ENOUGH && self.matched > 4 * self.misfits;
+        self.is_nvme
+    }
+
+    pub(super) fn is_admin(&self) -> bool {
+        self.number.map_or(self.has_admin_commands, |number| number == 0)
+    }
+
+    pub(super) fn has_open(&self, id: u16) -> bool {
+        self.open.contains_key(&id)
+    }
+
+    /// A command.
+    pub(super) fn begin(&mut self, sqe: &Sqe<'_>, packet: &Packet<'_>) {
+        let id = sqe.id();
+        if self.last_psn.insert(id, packet.psn) == Some(packet.psn) {
+            self.sent_again += 1;
+            return;
+        }
+        let command = sqe.command();
+        self.has_admin_commands |= command.is_of_admin();
+        if let Some(connect) = sqe.connect() {
+            self.is_proved = true;
+            (self.number, self.entries) = (Some(connect.queue), Some(connect.entries));
+            if connect.queue == 0 {
+                self.keep_alive_ms = Some(connect.keep_alive_ms);
+            }
+        }
+        let data = sqe.data();
+        let in_capsule = u64::from(packet.len).saturating_sub(SQE as u64);
+        let moved = if matches!(data, Data::InCapsule { .. }) { in_capsule } else { 0 };
+        let open = Open {
+            command,
+            namespace: sqe.namespace(),
+            frame: packet.frame,
+            start: packet.time,
+            sent: packet.time,
+            data,
+            moved,
+            moving: None,
+            is_counted: !command.is_async_event(self.is_admin()),
+        };
+        let is_counted = open.is_counted;
+        if self.open.insert(id, open).is_none() && is_counted {
+            self.depth.change(packet.time, 1, self.entries);
+        }
+        self.begun = (!packet.shape.ends).then_some((id, packet.psn));
+        if command == Command::CONNECT
+            && let Some(data) = packet.payload.get(SQE..)
+        {
+            self.read_connect_data(data);
+        }
+    }
+
+    /// More of the capsule that began last.
+    pub(super) fn on_capsule_data(&mut self, packet: &Packet<'_>) {
+        let Some((id, psn)) = self.begun else { return };
+        // Packets of one message follow each other; one that is sent again was counted.
+        if packet.psn != psn.wrapping_add(1) & 0xff_ffff {
+            return;
+        }
+        self.begun = (!packet.shape.ends).then_some((id, packet.psn));
+        if let Some(open) = self.open.get_mut(&id) {
+            open.sent = packet.time;
+            if matches!(open.data, Data::InCapsule { .. }) {
+                open.moved += u64::from(packet.len);
+            }
+        }
+    }
+
+    /// The command that named this memory.
+    pub(super) fn with_memory(&self, reth: &Reth) -> Option<u16> {
+        let (va, key, n) = (reth.va().0, reth.r_key().0, u64::from(reth.dma_len()));
+        let has = |open: &Open| match open.data {
+            Data::Keyed { address, len, rkey } => {
+                rkey == key && va >= address && va.saturating_add(n) <= address.saturating_add(len.into())
+            }
+            _ => false,
+        };
+        self.open.iter().find(|(_, open)| has(open)).map(|(id, _)| *id)
+    }
+
+    /// The controller asks for data.
+    pub(super) fn on_read_request(&mut self, id: u16, packet: &Packet<'_>) {
+        if let Some(open) = self.open.get_mut(&id) {
+            open.moves(packet.time);
+        }
+    }
+
+    /// A packet of a command's data. `is_first`: of a response.
+    pub(super) fn on_data(&mut self, id: u16, packet: &Packet<'_>, is_first: bool) {
+        let Some(open) = self.open.get_mut(&id) else { return };
+        open.moves(packet.time);
+        open.moved = open.moved.saturating_add(packet.len.into());
+        if is_first && open.command == Command::CONNECT {
+            self.read_connect_data(packet.payload);
+        }
+    }
+
+    /// Names of Connect's data, which has 1,024 bytes.
+    fn read_connect_data(&mut self, data: &[u8]) {
+        const SUBSYSTEM: std::ops::Range<usize> = 256..512;
+        let Some(name) = data.get(SUBSYSTEM) else { return };
+        let end = name.iter().position(|&byte| byte == 0).unwrap_or(name.len());
+        let name = String::from_utf8_lossy(&name[..end]);
+        if !name.is_empty() {
+            self.subsystem = Some(name.into());
+        }
+    }
+
+    /// A response. Calls `show` for its command, and for those before it, if it shows what they are.
+    pub(super) fn complete<'a>(
+        &mut self,
+        response: &Cqe<'_>,
+        packet: &Packet<'_>,
+        progress: impl Iterator<Item = &'a Progress>,
+        show: impl FnMut(Done),
+    ) {
+        let id = response.id();
+        let Some(open) = self.open.remove(&id) else {
+            // A response that is sent again is no misfit.
+            self.misfits += u64::from(!self.last_psn.contains_key(&id));
+            return;
+        };
+        self.matched += 1;
+        if self.number.is_none() && response.queue() != 0 {
+            self.number = Some(response.queue());
+        }
+        if open.is_counted {
+            self.depth.change(packet.time, -1, self.entries);
+        }
+        let time = open.cut(packet.time, progress);
+        let bytes = match open.data {
+            // Retransmissions are no more data.
+            Data::Keyed { len, .. } => open.moved.min(len.into()),
+            _ => open.moved,
+        };
+        let Open { command, namespace, frame, start, is_counted, .. } = open;
+        self.early.push(Done {
+            id,
+            command,
+            namespace,
+            frame,
+            start,
+            is_counted,
+            status: response.status(),
+            bytes,
+            time,
+        });
+        if self.decide() {
+            let done = std::mem::take(&mut self.early);
+            done.iter().for_each(|done| self.count(done));
+            done.into_iter().for_each(show);
+        } else {
+            const UNSURE: usize = 64;
+            self.early.truncate(UNSURE);
+        }
+    }
+
+    fn count(&mut self, done: &Done) {
+        if done.status.is_error() {
+            let (count, _) = self.failed.entry((done.command, done.status)).or_insert((0, done.frame));
+            *count += 1;
+        }
+        if done.is_counted {
+            self.sums.add(done);
+        }
+        if done.command.is_keep_alive(self.is_admin()) {
+            self.slowest_keep_alive = self.slowest_keep_alive.max(Some(done.time.latency));
+        }
+    }
+}
+
+impl Open {
+    fn moves(&mut self, time: i64) {
+        let (first, _) = self.moving.unwrap_or((time, time));
+        self.moving = Some((first, time));
+    }
+
+    /// What its time went to: recovery before data, data before the controller.
+    fn cut<'a>(&self, end: i64, progress: impl Iterator<Item = &'a Progress>) -> Time {
+        let mut recovering: Vec<(i64, i64)> =
+            progress.flat_map(|one| one.within(self.start, end).collect::<Vec<_>>()).collect();
+        let latency = end.saturating_sub(self.start).max(0) as u64;
+        let recovered = union(&mut recovering).min(latency);
+        recovering.extend(self.moving);
+        recovering.push((self.start, self.sent));
+        let both = union(&mut recovering).min(latency);
+        Time { latency, recovering: recovered, data: both - recovered, controller: latency - both }
+    }
+}
+
+impl Time {
+    pub(super) fn add(&mut self, other: &Time) {
+        self.latency += other.latency;
+        self.recovering += other.recovering;
+        self.data += other.data;
+        self.controller += other.controller;
+    }
+}
+
+impl Sums {
+    pub(super) fn add(&mut self, done: &Done) {
+        if self.latency.count() == 0 {
+            self.first = done.start;
+        }
+        self.first = self.first.min(done.start);
+        self.last = self.last.max(done.start.saturating_add_unsigned(done.time.latency));
+        self.latency.add(done.time.latency);
+        self.time.add(&done.time);
+        self.bytes += done.bytes;
+        self.failed += u64::from(done.status.is_error());
+    }
+}
+
+impl Depth {
+    fn change(&mut self, time: i64, by: i32, entries: Option<u32>) {
+        if self.now > 0 {
+            let ns = time.saturating_sub(self.since).max(0) as u64;
+            self.ns += ns;
+            self.area += u128::from(ns) * u128::from(self.now);
+            // One entry stays free.
+            if entries.is_some_and(|entries| self.now + 1 >= entries) {
+                self.full_ns += ns;
+            }
+        }
+        self.since = time;
+        self.now = self.now.saturating_add_signed(by);
+        self.most = self.most.max(self.now);
+    }
+}

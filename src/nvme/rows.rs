@@ -1,0 +1,393 @@
+//! The commands as rows, and what they say in a sentence.
+
+use serde::Serialize;
+
+use super::{
+    Commands, Kind,
+    capsule::DataDirection,
+    queue::{Done, Queue, Sums, Time},
+};
+use crate::{
+    dissect::Address,
+    report::{
+        Summary,
+        units::{bytes, count, duration, percent, several},
+    },
+};
+
+/// The name of this form of JSON.
+pub const SCHEMA: &str = "rdmawire.nvme/1";
+
+/// The commands of a capture.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// Queues, in the order in which they were first seen.
+    pub queues: Vec<QueueRow>,
+    /// Commands of one kind to one namespace of one subsystem, those that took most time first.
+    pub operations: Vec<OperationRow>,
+    /// Commands that failed, by kind and status.
+    pub failed: Vec<FailedRow>,
+    /// Commands one by one, as far as they are kept, in the order of their responses.
+    pub commands: Vec<CommandRow>,
+    /// What stands out.
+    pub findings: Vec<String>,
+    /// Capsules whose command was not captured: the frames are cut.
+    pub cut_capsules: u64,
+    /// Queues that were not followed because there are too many.
+    pub not_followed: u64,
+}
+
+/// One queue: a submission queue and its completion queue over one connection.
+#[derive(Clone, Debug, Serialize)]
+pub struct QueueRow {
+    /// The host's address.
+    pub host: String,
+    /// The controller's address.
+    pub controller: String,
+    /// The subsystem's NVMe qualified name; `None` where Connect's data was not captured.
+    pub subsystem: Option<String>,
+    /// Its number, 0 of the admin queue; `None` where its set-up was not captured and no response names it.
+    pub queue: Option<u16>,
+    /// The host's queue pair; `None` where no packet of the controller shows it.
+    pub host_qp: Option<u32>,
+    /// The controller's queue pair.
+    pub controller_qp: u32,
+    /// Entries of the queue, one of which stays free; `None` where its set-up was not captured.
+    pub entries: Option<u32>,
+    /// The time after which a silent host counts as dead, in milliseconds; of the admin queue's Connect.
+    pub keep_alive_ms: Option<u32>,
+    /// Its set-up was captured; else commands and responses that fit each other show what it is.
+    pub is_proved: bool,
+    /// Commands that were completed.
+    pub completed: u64,
+    /// Commands without a response, but for asynchronous event requests.
+    pub unanswered: u64,
+    /// How long the oldest of them waits at the end of the capture, in nanoseconds.
+    pub longest_wait_ns: Option<u64>,
+    /// Capsules of commands that were sent again.
+    pub retransmitted_commands: u64,
+    /// The most commands outstanding at once.
+    pub most_outstanding: u32,
+    /// The mean number of commands outstanding while there were some.
+    pub mean_outstanding: Option<f64>,
+    /// The share of that time in which the queue was full; `None` where its entries are not known.
+    pub full_ratio: Option<f64>,
+    /// Latencies.
+    pub latency: Option<Summary>,
+    /// What the time of its commands went to.
+    #[serde(flatten)]
+    pub time: TimeRow,
+}
+
+/// What the time of commands went to. The parts add up to the whole.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct TimeRow {
+    /// From the first packet of the command to its response, in nanoseconds, of all commands together.
+    pub latency_ns: u64,
+    /// The controller, and the network behind the tap.
+    pub controller_ns: u64,
+    /// Data was on its way: from the first READ request or packet of data to the last, but for recovery.
+    pub data_ns: u64,
+    /// The connection recovered from losses.
+    pub recovering_ns: u64,
+}
+
+/// Commands of one kind to one namespace.
+#[derive(Clone, Debug, Serialize)]
+pub struct OperationRow {
+    /// The host's address.
+    pub host: String,
+    /// The controller's address.
+    pub controller: String,
+    /// The subsystem's name.
+    pub subsystem: Option<String>,
+    /// Whether the admin queue had them.
+    pub is_admin: bool,
+    /// The namespace; `None` of Fabrics commands.
+    pub namespace: Option<u32>,
+    /// The command's name.
+    pub command: String,
+    /// The direction of data.
+    pub direction: DataDirection,
+    /// Commands that were completed.
+    pub completed: u64,
+    /// Those of them that failed.
+    pub failed: u64,
+    /// Bytes of data.
+    pub data_bytes: u64,
+    /// Latencies.
+    pub latency: Option<Summary>,
+    /// Commands per second, from the first command to the last response.
+    pub per_second: Option<f64>,
+    /// Bytes of data per second in that time.
+    pub bytes_per_second: Option<f64>,
+    /// What the time of the commands went to.
+    #[serde(flatten)]
+    pub time: TimeRow,
+}
+
+/// Commands that failed in the same way.
+#[derive(Clone, Debug, Serialize)]
+pub struct FailedRow {
+    /// The queue's place in [`Report::queues`].
+    pub queue: usize,
+    /// The command's name.
+    pub command: String,
+    /// The status field without the phase tag.
+    pub status: u16,
+    /// The status in words.
+    pub meaning: String,
+    /// The controller says that the command will fail again.
+    pub do_not_retry: bool,
+    /// How many.
+    pub count: u64,
+    /// The frame of the first of these commands.
+    pub first_frame: u64,
+}
+
+/// A command that was completed.
+#[derive(Clone, Debug, Serialize)]
+pub struct CommandRow {
+    /// The queue's place in [`Report::queues`].
+    pub queue: usize,
+    /// The frame of the command.
+    pub frame: u64,
+    /// When it was sent, in nanoseconds since 1970.
+    pub time_ns: i64,
+    /// Its number.
+    pub command_id: u16,
+    /// Its name.
+    pub command: String,
+    /// The namespace.
+    pub namespace: Option<u32>,
+    /// Bytes of data.
+    pub data_bytes: u64,
+    /// The status field without the phase tag; 0 is success.
+    pub status: u16,
+    /// What its time went to.
+    #[serde(flatten)]
+    pub time: TimeRow,
+}
+
+impl From<Time> for TimeRow {
+    fn from(time: Time) -> TimeRow {
+        let Time { latency, recovering, data, controller } = time;
+        TimeRow { latency_ns: latency, controller_ns: controller, data_ns: data, recovering_ns: recovering }
+    }
+}
+
+impl TimeRow {
+    /// The parts as shares, the largest first, as "controller 82 %, data 18 %".
+    pub fn sentence(&self) -> String {
+        let share = |ns: u64| percent(ns as f64 / self.latency_ns.max(1) as f64);
+        let mut parts =
+            [("controller", self.controller_ns), ("data", self.data_ns), ("recovery", self.recovering_ns)];
+        parts.sort_by_key(|&(_, ns)| std::cmp::Reverse(ns));
+        let shown = parts.iter().filter(|(_, ns)| *ns > 0);
+        shown.map(|&(name, ns)| format!("{name} {}", share(ns))).collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl QueueRow {
+    /// "admin queue", "queue 3".
+    pub fn name(&self) -> String {
+        match self.queue {
+            Some(0) => "admin queue".to_owned(),
+            Some(number) => format!("queue {number}"),
+            None => format!("QP {:#x}", self.controller_qp),
+        }
+    }
+}
+
+impl Report {
+    /// Queues, commands and bytes in one line.
+    pub fn sentence(&self) -> String {
+        let completed: u64 = self.queues.iter().map(|queue| queue.completed).sum();
+        let of = |direction: DataDirection| {
+            let rows = self.operations.iter().filter(|row| row.direction == direction && !row.is_admin);
+            rows.map(|row| row.data_bytes).sum::<u64>()
+        };
+        format!(
+            "{} of NVMe, {}; {} read, {} written",
+            several(self.queues.len() as u64, "queue"),
+            several(completed, "command"),
+            bytes(of(DataDirection::Read)),
+            bytes(of(DataDirection::Write)),
+        )
+    }
+}
+
+pub(super) fn report(all: Commands) -> Report {
+    let end = all.span.map_or(0, |[_, end]| end);
+    let mut places = vec![None; all.queues.len()];
+    let mut shown: Vec<&Queue> = Vec::new();
+    for (at, queue) in all.queues.iter().enumerate().filter(|(_, queue)| queue.is_nvme) {
+        places[at] = Some(shown.len());
+        shown.push(queue);
+    }
+    let queues: Vec<QueueRow> = shown.iter().map(|queue| queue_row(queue, end)).collect();
+    let mut operations: Vec<OperationRow> = all.operations.iter().map(operation_row).collect();
+    operations.sort_by_key(|row| (row.is_admin, std::cmp::Reverse(row.time.latency_ns)));
+    let command = |(at, done): &(usize, Done)| {
+        let place = places.get(*at).copied().flatten()?;
+        Some(command_row(done, place, shown.get(place)?))
+    };
+    let mut report = Report {
+        schema: SCHEMA,
+        queues,
+        operations,
+        failed: failed(&shown),
+        commands: all.done.iter().filter_map(command).collect(),
+        findings: Vec::new(),
+        cut_capsules: all.cut_capsules,
+        not_followed: all.not_followed,
+    };
+    report.findings = findings(&report, &shown, end);
+    report
+}
+
+fn queue_row(queue: &Queue, end: i64) -> QueueRow {
+    let waiting = || queue.open.values().filter(|open| open.is_counted);
+    let depth = &queue.depth;
+    QueueRow {
+        host: queue.host.to_string(),
+        controller: queue.controller.to_string(),
+        subsystem: queue.subsystem.as_deref().map(str::to_owned),
+        queue: queue.number,
+        host_qp: queue.host_qp,
+        controller_qp: queue.controller_qp,
+        entries: queue.entries,
+        keep_alive_ms: queue.keep_alive_ms,
+        is_proved: queue.is_proved,
+        completed: queue.sums.latency.count(),
+        unanswered: waiting().count() as u64,
+        longest_wait_ns: waiting().map(|open| end.saturating_sub(open.start).max(0) as u64).max(),
+        retransmitted_commands: queue.sent_again,
+        most_outstanding: depth.most,
+        mean_outstanding: (depth.ns > 0).then(|| depth.area as f64 / depth.ns as f64),
+        full_ratio: queue.entries.filter(|_| depth.ns > 0).map(|_| depth.full_ns as f64 / depth.ns as f64),
+        latency: queue.sums.latency.summary(),
+        time: queue.sums.time.into(),
+    }
+}
+
+fn operation_row((kind, sums): (&Kind, &Sums)) -> OperationRow {
+    let &(host, controller, ref subsystem, is_admin, command, namespace) = kind;
+    let seconds = sums.last.saturating_sub(sums.first) as f64 / 1e9;
+    let rate = |n: u64| (seconds > 0.0).then(|| n as f64 / seconds);
+    let address = |address: Address| address.to_string();
+    OperationRow {
+        host: address(host),
+        controller: address(controller),
+        subsystem: subsystem.as_deref().map(str::to_owned),
+        is_admin,
+        namespace,
+        command: command.name(is_admin).into_owned(),
+        direction: command.direction(),
+        completed: sums.latency.count(),
+        failed: sums.failed,
+        data_bytes: sums.bytes,
+        per_second: rate(sums.latency.count()),
+        bytes_per_second: rate(sums.bytes),
+        latency: sums.latency.summary(),
+        time: sums.time.into(),
+    }
+}
+
+fn failed(shown: &[&Queue]) -> Vec<FailedRow> {
+    const DO_NOT_RETRY: u16 = 1 << 14;
+    let rows = shown.iter().enumerate().flat_map(|(at, queue)| {
+        queue.failed.iter().map(move |(&(command, status), &(count, first_frame))| FailedRow {
+            queue: at,
+            command: command.name(queue.is_admin()).into_owned(),
+            status: status.0,
+            meaning: status.name(command).into_owned(),
+            do_not_retry: status.0 & DO_NOT_RETRY != 0,
+            count,
+            first_frame,
+        })
+    });
+    rows.collect()
+}
+
+fn command_row(done: &Done, at: usize, queue: &Queue) -> CommandRow {
+    CommandRow {
+        queue: at,
+        frame: done.frame,
+        time_ns: done.start,
+        command_id: done.id,
+        command: done.command.name(queue.is_admin()).into_owned(),
+        namespace: done.namespace,
+        data_bytes: done.bytes,
+        status: done.status.0,
+        time: done.time.into(),
+    }
+}
+
+/// What stands out, with what to do.
+fn findings(report: &Report, shown: &[&Queue], end: i64) -> Vec<String> {
+    let mut all = Vec::new();
+    for (row, queue) in report.queues.iter().zip(shown) {
+        let who = format!(
+            "{} → {} queue {}",
+            row.host,
+            row.controller,
+            row.queue.map_or("?".into(), |n| n.to_string())
+        );
+        if row.unanswered > 0
+            && let Some(open) =
+                queue.open.values().filter(|open| open.is_counted).min_by_key(|open| open.start)
+        {
+            all.push(format!(
+                "{who}: {} without a response; the oldest, {} in frame {}, had none in the {} to the end of the capture",
+                several(row.unanswered, "command"),
+                open.command.name(queue.is_admin()),
+                open.frame,
+                duration(row.longest_wait_ns.unwrap_or(0)),
+            ));
+        }
+        if let Some(limit) = row.keep_alive_ms.filter(|&ms| ms > 0).map(|ms| u64::from(ms) * 1_000_000) {
+            let open = queue.open.values().filter(|open| open.command.is_keep_alive(true));
+            let waits = open.map(|open| end.saturating_sub(open.start).max(0) as u64).max();
+            if let Some(ns) = queue.slowest_keep_alive.max(waits).filter(|&ns| ns > limit) {
+                all.push(format!(
+                    "{who}: a Keep Alive waited {} for its response, longer than the keep-alive timeout of {}: the controller or its link stood still",
+                    duration(ns),
+                    duration(limit),
+                ));
+            }
+        }
+        if row.full_ratio.is_some_and(|ratio| ratio > 0.05) {
+            all.push(format!(
+                "{who}: the queue was full for {} of the time with commands outstanding: its {} entries limit it, more entries or queues help",
+                percent(row.full_ratio.unwrap_or(0.0)),
+                count(row.entries.unwrap_or(0).into()),
+            ));
+        }
+        let time = &row.time;
+        if time.recovering_ns > time.latency_ns / 20 {
+            all.push(format!(
+                "{who}: {} of the time of its commands went to recovery from losses: the network, see rdmawire analyze",
+                percent(time.recovering_ns as f64 / time.latency_ns.max(1) as f64),
+            ));
+        }
+    }
+    for row in &report.failed {
+        let queue = &report.queues[row.queue];
+        all.push(format!(
+            "{} → {}, {}: {} failed {} with {:#06x}, {}{} [frame {}]",
+            queue.host,
+            queue.controller,
+            queue.name(),
+            row.command,
+            if row.count == 1 { "once".to_owned() } else { format!("{} times", count(row.count)) },
+            row.status,
+            row.meaning,
+            if row.do_not_retry { " (do not retry)" } else { "" },
+            row.first_frame,
+        ));
+    }
+    all
+}

@@ -1,0 +1,125 @@
+//! Commands of NVMe over RDMA, in a capture of Linux's host and target, and in what is left of it.
+
+use rdmawire::{
+    capture::{self, Record, Source},
+    dissect::{Dissection, dissect},
+    nvme::{Commands, DataDirection, Report},
+    wire::Kind,
+};
+
+use crate::support::programs::cli;
+
+const CAPTURE: &str = "pcaps/nvme_basic-A.pcap.zst";
+
+/// The report of those frames of a capture that `is_kept` keeps, each with so many bytes.
+fn report(path: &str, bytes: usize, mut is_kept: impl FnMut(u64, &Dissection<'_>) -> bool) -> Report {
+    let mut source = capture::open(path.as_ref()).unwrap();
+    let (mut commands, mut number) = (Commands::keeping(1000), 0);
+    while let Some(record) = source.next().unwrap() {
+        number += 1;
+        let frame = &record.frame[..record.frame.len().min(bytes)];
+        let record = Record { frame, ..record };
+        let d = dissect(record.link, record.frame, record.wire_len);
+        if is_kept(number, &d) {
+            commands.push(number, &record, &d);
+        }
+    }
+    commands.finish()
+}
+
+/// What the host's kernel traced: 269 commands beside those that wait for events, of them 104 Writes and 99 Reads of the namespace.
+#[test]
+fn every_command_of_a_host_is_found() {
+    let all = report(CAPTURE, usize::MAX, |_, _| true);
+    let names: Vec<_> =
+        all.queues.iter().map(|queue| (queue.subsystem.as_deref(), queue.queue, queue.entries)).collect();
+    let (discovery, disk) = (Some("nqn.2014-08.org.nvmexpress.discovery"), Some("nqn.2026-11.lab:ram"));
+    assert_eq!(
+        names,
+        [(discovery, Some(0), Some(32)), (disk, Some(0), Some(32)), (disk, Some(1), Some(128))]
+    );
+    assert!(all.queues.iter().all(|queue| queue.is_proved && queue.unanswered == 0));
+    assert_eq!(all.commands.len(), 269);
+    let of =
+        |command: &str| all.operations.iter().find(|row| row.command == command && !row.is_admin).unwrap();
+    let [write, read] = ["Write", "Read"].map(of);
+    // Each has 4 KiB, or 128 KiB.
+    assert_eq!((write.completed, write.namespace, write.direction), (104, Some(1), DataDirection::Write));
+    assert_eq!((read.completed, read.namespace, read.direction), (99, Some(1), DataDirection::Read));
+    assert_eq!((write.data_bytes % 4096, read.data_bytes % 4096), (0, 0));
+    let failed: Vec<_> =
+        all.failed.iter().map(|row| (row.command.as_str(), row.status, row.first_frame)).collect();
+    assert_eq!(failed, [("Get Log Page", 0x0006, 4568), ("Identify", 0x6002, 4560)]);
+    assert!(all.failed[1].do_not_retry && !all.failed[0].do_not_retry);
+    for row in &all.commands {
+        let time = row.time;
+        assert_eq!(time.controller_ns + time.data_ns + time.recovering_ns, time.latency_ns, "{row:?}");
+    }
+    assert!(all.commands.iter().all(|row| row.time.recovering_ns == 0));
+}
+
+/// Without its set-up, a queue is known by commands and responses that fit each other.
+#[test]
+fn a_queue_is_found_without_its_set_up() {
+    let all = report(CAPTURE, usize::MAX, |number, d| number > 1000 && !d.has(Kind::Mad));
+    let [admin, disk] = &all.queues[..] else { panic!("{:?}", all.queues) };
+    assert!(!admin.is_proved && !disk.is_proved && disk.host_qp.is_some());
+    // Linux leaves the number of the queue out of responses.
+    assert_eq!((disk.queue, disk.entries, disk.full_ratio), (None, None, None));
+    let whole = report(CAPTURE, usize::MAX, |_, _| true);
+    let late = whole.commands.iter().filter(|row| row.frame > 1000 && row.queue == 2);
+    let found: Vec<_> =
+        all.commands.iter().filter(|row| row.queue == 1 && row.namespace == Some(1)).collect();
+    for row in late.filter(|row| row.namespace == Some(1)) {
+        let same = found.iter().find(|other| other.frame == row.frame).unwrap_or_else(|| panic!("{row:?}"));
+        assert_eq!((same.time.latency_ns, &same.command), (row.time.latency_ns, &row.command));
+    }
+}
+
+/// Frames that are cut within the command have none, and that is said; other traffic is none.
+#[test]
+fn nothing_else_is_taken_for_nvme() {
+    let cut = report(CAPTURE, 100, |_, d| !d.has(Kind::Mad));
+    assert!(cut.queues.is_empty() && cut.cut_capsules > 100, "{}", cut.cut_capsules);
+    for other in ["loss1_rc_write-A", "loss1_rc_read-A", "rnr_late-A", "reorder5_rc_write-A"] {
+        let none = report(&format!("pcaps/{other}.pcap.zst"), usize::MAX, |_, _| true);
+        assert!(none.queues.is_empty() && none.operations.is_empty(), "{other}");
+    }
+}
+
+/// Every capsule twice, as from two taps or a sender that repeats: no command more, and the time between is recovery.
+#[test]
+fn a_command_that_is_sent_again_is_one() {
+    let mut source = capture::open(CAPTURE.as_ref()).unwrap();
+    let (mut commands, mut number) = (Commands::keeping(1000), 0);
+    while let Some(record) = source.next().unwrap() {
+        number += 1;
+        let d = dissect(record.link, record.frame, record.wire_len);
+        commands.push(number, &record, &d);
+        commands.push(number, &record, &d);
+    }
+    let all = commands.finish();
+    assert_eq!(all.commands.len(), 269);
+    assert!(all.queues.iter().all(|queue| queue.retransmitted_commands > 0));
+}
+
+#[test]
+fn the_command_prints_rows_and_json() {
+    let text = cli().args(["nvme", CAPTURE, "--commands", "--top", "3"]).output().unwrap();
+    let text = String::from_utf8(text.stdout).unwrap();
+    for part in
+        ["3 queues of NVMe, 269 commands", "Identify failed once with 0x6002", "… ", "Slowest commands"]
+    {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let json = cli().args(["nvme", "--json", CAPTURE]).output().unwrap();
+    let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(
+        (json["schema"].as_str(), json["commands"].as_array().map(Vec::len)),
+        (Some("rdmawire.nvme/1"), Some(0))
+    );
+    let none = cli().args(["nvme", "pcaps/loss1_rc_write-B-300.pcap"]).output().unwrap();
+    assert!(
+        none.status.success() && String::from_utf8_lossy(&none.stdout).contains("no queue of NVMe over RDMA")
+    );
+}
