@@ -82,11 +82,11 @@ impl Nvme {
         } else {
             writeln!(out, "  {}", report.sentence())?;
         }
-        if report.cut_capsules > 0 {
-            let of = count(report.cut_capsules);
+        if report.cut_capsules > 0 && report.queues.is_empty() {
+            let sends = several(report.cut_capsules, "SEND");
             writeln!(
                 out,
-                "  - {of} SENDs are cut before the end of a command: record at least 128 bytes of each frame."
+                "  - {sends} may have had commands, and lack them: record at least 160 bytes of each frame."
             )?;
         }
         if report.not_followed > 0 {

@@ -77,7 +77,9 @@ mod tests {
     #[test]
     fn repeated_packets_are_a_recovery_until_something_new_comes() {
         let mut progress = Progress::default();
-        [(0xff_ffff, 10), (0, 20), (0xff_ffff, 50), (0, 60)].map(|(psn, time)| progress.see(psn, time));
+        [(0xff_ffff, 10), (0, 20), (0xff_ffff, 50), (0, 60)]
+            .into_iter()
+            .for_each(|(psn, time)| progress.see(psn, time));
         assert_eq!(progress.within(0, 55).collect::<Vec<_>>(), [(20, 55)]);
         progress.see(1, 70);
         assert_eq!(progress.within(30, 100).collect::<Vec<_>>(), [(30, 70)]);
