@@ -76,7 +76,6 @@ pub use renamed::Renamed;
 pub(crate) use render::has;
 pub use render::{Renderer, clean, steers};
 pub use setup::*;
-pub(crate) use setup::{GIVEN_UP_EARLY, advice, sidr_advice};
 pub use slow::*;
 pub use terms::*;
 pub use traffic::*;

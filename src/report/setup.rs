@@ -240,56 +240,66 @@ impl Setup {
         }
         Some(text)
     }
-}
 
-/// What to do when a connection is refused with this reason (IBTA vol. 1, 12.6.7.2).
-pub(crate) fn advice(reason: u16) -> &'static str {
-    match reason {
-        1..=3 => {
-            "the asked host has no queue pair, context or memory left: look for connections that are never closed there, and raise its limits"
+    /// What to do when a connection is refused with this reason (IBTA vol. 1, 12.6.7.2).
+    pub fn advice(reason: u16) -> &'static str {
+        match reason {
+            1..=3 => {
+                "the asked host has no queue pair, context or memory left: look for connections that are never closed there, and raise its limits"
+            }
+            4 => {
+                "the peer did not answer in time: see whether its messages arrive, and whether its application accepts connections"
+            }
+            5 | 35 => {
+                "the asked side does not support what was asked for: compare versions and options of both"
+            }
+            6 | 7 => {
+                "the asked side does not know this connection: it was restarted, or it had given up before"
+            }
+            8 => "nobody listens there: start the service on that host, or correct address and port",
+            9 => {
+                "the service wants another transport service (RC, UC, UD, XRC): compare what both sides open"
+            }
+            10 => {
+                "the asked host still has an older connection of this queue pair: it was not told that its peer is gone; it can be set up again when that has ended"
+            }
+            12 | 13 | 18 | 19 => {
+                "the request names a GID or LID that is not of the asked port: check addresses and routes, and on RoCE the GID index"
+            }
+            14 | 20 => {
+                "the service level is not valid there: check the subnet manager's QoS and the path record"
+            }
+            15 | 21 | 16 | 22 | 32 | 33 => {
+                "traffic class, hop limit or flow label are not valid there: check the path record, and on RoCE the traffic class of both hosts"
+            }
+            17 | 23 => "the packet rate is not supported there: check the path record and the links' speeds",
+            24 | 25 => {
+                "the asked side names another port for this: the asking side must go there, which few do"
+            }
+            26 => {
+                "the path MTU is larger than the asked port allows: set the same MTU on both hosts and the switches between them"
+            }
+            27 => {
+                "the asking side wants to issue more READs at a time than the asked side accepts: lower its initiator depth"
+            }
+            28 => "the application refused: its private data says why (private_data), and its log",
+            29 => "the RNR retry count was not accepted: use another one",
+            30 => "the same communication ID is in use: the asking host was probably restarted",
+            31 => "the versions of the connection managers differ",
+            _ => "look into the logs of the side that refused",
         }
-        4 => {
-            "the peer did not answer in time: see whether its messages arrive, and whether its application accepts connections"
-        }
-        5 | 35 => "the asked side does not support what was asked for: compare versions and options of both",
-        6 | 7 => "the asked side does not know this connection: it was restarted, or it had given up before",
-        8 => "nobody listens there: start the service on that host, or correct address and port",
-        9 => "the service wants another transport service (RC, UC, UD, XRC): compare what both sides open",
-        10 => {
-            "the asked host still has an older connection of this queue pair: it was not told that its peer is gone; it can be set up again when that has ended"
-        }
-        12 | 13 | 18 | 19 => {
-            "the request names a GID or LID that is not of the asked port: check addresses and routes, and on RoCE the GID index"
-        }
-        14 | 20 => "the service level is not valid there: check the subnet manager's QoS and the path record",
-        15 | 21 | 16 | 22 | 32 | 33 => {
-            "traffic class, hop limit or flow label are not valid there: check the path record, and on RoCE the traffic class of both hosts"
-        }
-        17 | 23 => "the packet rate is not supported there: check the path record and the links' speeds",
-        24 | 25 => "the asked side names another port for this: the asking side must go there, which few do",
-        26 => {
-            "the path MTU is larger than the asked port allows: set the same MTU on both hosts and the switches between them"
-        }
-        27 => {
-            "the asking side wants to issue more READs at a time than the asked side accepts: lower its initiator depth"
-        }
-        28 => "the application refused: its private data says why (private_data), and its log",
-        29 => "the RNR retry count was not accepted: use another one",
-        30 => "the same communication ID is in use: the asking host was probably restarted",
-        31 => "the versions of the connection managers differ",
-        _ => "look into the logs of the side that refused",
     }
-}
 
-/// What to do when a side gave up although an answer could still have come.
-pub(crate) const GIVEN_UP_EARLY: &str = "it gave up before the connection manager's own timeout: its application ended, was killed, or has a shorter timeout; see its log, and why the other side was not ready sooner";
+    /// What to do when a side gave up although an answer could still have come.
+    pub const GIVEN_UP_EARLY: &str = "it gave up before the connection manager's own timeout: its application ended, was killed, or has a shorter timeout; see its log, and why the other side was not ready sooner";
 
-/// What to do when a service's queue pair is not told (SIDR).
-pub(crate) fn sidr_advice(status: u8) -> &'static str {
-    match status {
-        1 => "nobody listens there: start the service on that host, or correct address and port",
-        2 => "the application refused: its private data says why (private_data), and its log",
-        3 => "the asked host has no queue pair for it: look into the log of the service",
-        _ => "look into the logs of the side that refused",
+    /// What to do when a service's queue pair is not told (SIDR).
+    pub fn sidr_advice(status: u8) -> &'static str {
+        match status {
+            1 => "nobody listens there: start the service on that host, or correct address and port",
+            2 => "the application refused: its private data says why (private_data), and its log",
+            3 => "the asked host has no queue pair for it: look into the log of the service",
+            _ => "look into the logs of the side that refused",
+        }
     }
 }

@@ -125,7 +125,7 @@ impl AckTimeout {
 fn write_ns(ns: u64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let (unit, name) = match ns {
         ..1_000_000 => (1_000, "us"),
-        ..1_000_000_000 => (1_000_000, "ms"),
+        1_000_000..1_000_000_000 => (1_000_000, "ms"),
         _ => (1_000_000_000, "s"),
     };
     write!(f, "{}.{:03} {name}", ns / unit, ns % unit / (unit / 1_000))

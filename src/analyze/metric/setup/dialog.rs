@@ -231,7 +231,7 @@ impl Dialog {
         self.heard.iter().find(|heard| heard.what == what)
     }
 
-    pub(super) fn from_side(&self, what: What, passive: bool) -> Option<&Heard> {
+    pub(super) fn of_side(&self, what: What, passive: bool) -> Option<&Heard> {
         self.heard.iter().find(|heard| heard.what == what && heard.from_passive == passive)
     }
 

@@ -1,7 +1,7 @@
 //! Who set up which connection, and what became of it: the messages of the connection manager (IBTA vol. 1, chapter 12).
 //!
 //! A message says the communication IDs of both ends, each of which one host gave: with the two addresses, an ID names the
-//! connection. What was said is kept per connection ([`Dialog`]), and becomes a row of the report at the end ([`rows`]).
+//! connection. What was said is kept per connection (`dialog.rs`), and becomes a row of the report at the end (`rows.rs`).
 
 mod dialog;
 mod rows;

@@ -11,9 +11,7 @@ use super::{
 };
 use crate::{
     analyze::packet::key::Key,
-    report::{
-        Closing, GIVEN_UP_EARLY, Reason, Service, Setup, SetupEnd, SetupOutcome, Side, advice, sidr_advice,
-    },
+    report::{Closing, Reason, Service, Setup, SetupEnd, SetupOutcome, Side},
     wire::*,
 };
 
@@ -241,7 +239,7 @@ impl Dialog {
         let asked = self.any(What::Req).or(self.any(What::SidrReq));
         let after =
             |first: &Heard, then: &Heard| u64::try_from(then.first_ns.saturating_sub(first.first_ns)).ok();
-        let answers = [What::Rep, What::Rej, What::SidrRep].map(|what| self.from_side(what, true));
+        let answers = [What::Rep, What::Rej, What::SidrRep].map(|what| self.of_side(what, true));
         let answer = answers.into_iter().flatten().min_by_key(|heard| heard.first_ns);
         row.rejected_ns =
             self.heard.first().zip(self.any(What::Rej)).and_then(|(first, rej)| after(first, rej));
@@ -267,8 +265,8 @@ impl Dialog {
             let is_early =
                 rejected.is_some_and(|(rej, since)| rej.first_ns.saturating_sub(since) < self.patience_ns());
             row.next = Some(match reason {
-                RejectReason::TIMEOUT if is_early && self.request.is_some() => GIVEN_UP_EARLY.into(),
-                _ => advice(reason.0).into(),
+                RejectReason::TIMEOUT if is_early && self.request.is_some() => Setup::GIVEN_UP_EARLY.into(),
+                _ => Setup::advice(reason.0).into(),
             });
         }
         let status = self.resolution.map(|(status, _)| SidrStatus(status));
@@ -276,13 +274,13 @@ impl Dialog {
             row.rejected_by = Some(Side::Passive);
             row.reject_reason = Some(status.0.into());
             row.reason = Some(status.name().unwrap_or("not assigned").into());
-            row.next = Some(sidr_advice(status.0).into());
+            row.next = Some(Setup::sidr_advice(status.0).into());
         }
     }
 
     fn close(&self, row: &mut Setup) {
         let side = |passive| if passive { Side::Passive } else { Side::Active };
-        let [active, passive] = [false, true].map(|side| self.from_side(What::Dreq, side));
+        let [active, passive] = [false, true].map(|side| self.of_side(What::Dreq, side));
         let first = [active, passive].into_iter().flatten().min_by_key(|dreq| dreq.first_ns);
         let answer = self.any(What::Drep);
         if let Some(dreq) = first {

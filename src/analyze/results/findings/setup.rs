@@ -7,7 +7,7 @@ use std::{
 
 use super::capture::{Evidence, Seen};
 use crate::report::{
-    Closing, GIVEN_UP_EARLY, Setup, SetupOutcome, clean,
+    Closing, Setup, SetupOutcome, clean,
     units::{duration, several},
 };
 
@@ -75,7 +75,7 @@ pub(super) fn unanswered(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn Fn
     let key = |setup: &Setup| {
         let is_it = matches!(setup.outcome, Unanswered | GaveUp | Unconfirmed);
         // A reply that was seen did not arrive, or came too late.
-        let early = setup.next.clone().filter(|next| next == GIVEN_UP_EARLY && setup.replies == 0);
+        let early = setup.next.clone().filter(|next| next == Setup::GIVEN_UP_EARLY && setup.replies == 0);
         is_it.then(|| (setup.passive.addr.clone(), setup.service_words(), setup.replies > 0, early))
     };
     for ((host, service, has_replies, early), all) in groups(head, key) {
