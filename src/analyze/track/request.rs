@@ -499,7 +499,7 @@ impl Requests {
             return;
         };
         if self.seq.hi == read.end && end - x < LONGEST_UNKNOWN {
-            (read.end, reads.end) = (end, reads.end.max(end));
+            (read.end, read.due, reads.end) = (end, end, reads.end.max(end));
             (self.seq.hi, self.seq.cur) = (end, end);
             self.responder.acknowledged(end);
         }
@@ -517,7 +517,7 @@ impl Requests {
                 self.seq.hi = end;
                 self.seq.cur = end;
             }
-            read.end = end;
+            (read.end, read.due) = (end, end);
             let reads = &mut *self.reads;
             let follow = |one: &&Read, next: &&Read| one.first <= next.first && one.end <= next.end;
             reads.in_disorder = !reads.list.iter().is_sorted_by(follow);
@@ -540,6 +540,7 @@ impl Requests {
         if let Some(read) = known {
             read.retried = true;
             read.again = request.packet.time;
+            read.due_before = std::mem::replace(&mut read.due, end);
             read.next = x;
             return;
         }
@@ -551,7 +552,7 @@ impl Requests {
                 Some(length) => Some((x, length)).filter(|_| length > 256),
             };
         }
-        let read = Read { first: x, end, time: request.packet.time, next: x, ..Read::default() };
+        let read = Read { first: x, end, time: request.packet.time, next: x, due: end, ..Read::default() };
         let last = self.reads.list.back();
         self.reads.in_disorder |= last.is_some_and(|last| last.first > x || last.end > end);
         self.reads.end = self.reads.end.max(end);

@@ -269,10 +269,11 @@ impl Requests {
         self.counts.cap(Place::Downstream, again + outstanding + missed);
     }
 
-    /// The READ that is requested with this PSN begins before it: its requester has the responses before it.
+    /// The READ that was just requested again from this PSN on begins before it: its requester has the responses before it. The request before
+    /// asked for this one too.
     pub(crate) fn has_part_of(&self, psn: Psn) -> bool {
         let x = self.seq.unwrap(psn);
-        let has = |read: &Read| read.first < x;
+        let has = |read: &Read| read.first < x && x < read.due_before;
         self.reads.get().and_then(|reads| reads.list.get(reads.place(x)?)).is_some_and(has)
     }
 

@@ -23,6 +23,9 @@ pub(crate) struct Read {
     pub(super) retried: bool,
     /// When it was requested again.
     pub(super) again: i64,
+    /// One past the last PSN that its latest request asked for, and the one before that.
+    pub(super) due: u64,
+    pub(super) due_before: u64,
 }
 
 impl Read {
