@@ -89,8 +89,9 @@ fn cases_of(form: impl Fn(&Path) -> Form, mut check: impl FnMut(&Case<'_>)) -> u
         else {
             continue;
         };
-        let truth: Value =
-            serde_json::from_slice(&fs::read(format!("pcaps/truth/{scenario}.json")).unwrap()).unwrap();
+        // Set-ups of connections alone have no flows, and no truth about them.
+        let Ok(truth) = fs::read(format!("pcaps/truth/{scenario}.json")) else { continue };
+        let truth: Value = serde_json::from_slice(&truth).unwrap();
         let form = form(&path);
         let report = analyze(&path, form);
         for flow_truth in truth["flows"].as_array().unwrap() {
