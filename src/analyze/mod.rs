@@ -42,6 +42,6 @@ pub use model::{
     Address, Class, Event, Files, FlowId, FlowUid, KnownConnection, KnownDevice, KnownLink, LinkEnd, Links,
     Options, QosMap, Space, StormProfile, Trigger, Trust,
 };
-pub use packet::{EncapPacket, Facts, FastPacket};
+pub use packet::{EncapPacket, Facts, FastPacket, Glimpse};
 pub use results::{Ended, FINDINGS, FindingKind, Need, Scope};
 pub use table::run::RunSum;

@@ -30,7 +30,7 @@ use std::{
 };
 
 use rdmawire::{
-    analyze::{EncapPacket, FastPacket, Looked, Options},
+    analyze::{EncapPacket, FastPacket, Glimpse, Looked, Options},
     capture::{Buffer, Error, Info, Interface, Record, SharedRecord, Source, Time},
     dissect::Link,
     icrc::State,
@@ -64,6 +64,8 @@ struct Batch {
     bytes: Vec<u8>,
     buffers: Vec<Buffer>,
     prepared: Vec<FastPacket>,
+    /// What was glimpsed of prepared frames, with their numbers in the batch.
+    glimpses: Vec<(usize, Glimpse)>,
     /// With their numbers in the batch.
     encap: Vec<(usize, EncapPacket)>,
     others: Vec<Frame>,
@@ -97,10 +99,10 @@ const COPIED: u16 = u16::MAX;
 
 /// What a file contains, in its order.
 pub(super) enum Step<'a> {
-    /// Prepared frames, one after the other.
-    Packets(&'a [FastPacket]),
-    /// A prepared frame in an encapsulation.
-    Encap(&'a EncapPacket),
+    /// Prepared frames, one after the other, and what was glimpsed of some of them, with their places.
+    Packets(&'a [FastPacket], &'a [(usize, Glimpse)]),
+    /// A prepared frame in an encapsulation, and what was glimpsed of it.
+    Encap(&'a EncapPacket, Option<&'a Glimpse>),
     /// Any other frame, and the state of its ICRC if that is known.
     Frame(&'a Record<'a>, Option<State>),
     /// New interfaces, from this number on.
@@ -242,10 +244,10 @@ struct Preparing<'a> {
 
 impl Preparing<'_> {
     #[inline(always)]
-    fn prepare(self, record: &Record<'_>) -> Looked {
-        match self.options.look(record) {
-            known if self.whole => Looked::Other(known.icrc()),
-            known => known,
+    fn prepare(self, record: &Record<'_>) -> (Looked, Option<Glimpse>) {
+        match self.whole {
+            true => (Looked::Other(self.options.look(record).icrc()), None),
+            false => self.options.look_closely(record),
         }
     }
 }
@@ -314,8 +316,11 @@ fn work(batches: &Receiver<Batch>, done: &SyncSender<Batch>, preparing: Preparin
 impl Batch {
     /// Takes a prepared frame. If it could not be prepared, returns the state of its ICRC: then the frame itself is needed.
     #[inline(always)]
-    fn push_known(&mut self, known: Looked, record: &Record<'_>) -> Option<State> {
-        match known {
+    fn push_known(&mut self, known: (Looked, Option<Glimpse>), record: &Record<'_>) -> Option<State> {
+        if let (Looked::Fast(_) | Looked::Encap(_), Some(glimpse)) = (&known.0, known.1) {
+            self.glimpses.push((self.count, glimpse));
+        }
+        match known.0 {
             Looked::Fast(prepared) => self.prepared.push(prepared),
             Looked::Encap(encap) => self.encap.push((self.count, encap)),
             Looked::Other(icrc) => return Some(icrc),
@@ -367,15 +372,20 @@ impl Batch {
         let mut others = std::mem::take(&mut self.others);
         let mut prepared = std::mem::take(&mut self.prepared);
         let mut encap = std::mem::take(&mut self.encap);
+        let mut glimpses = std::mem::take(&mut self.glimpses);
         others.retain_mut(|frame| {
-            match preparing.prepare(&self.record(frame, &self.bytes)) {
+            let (looked, glimpse) = preparing.prepare(&self.record(frame, &self.bytes));
+            if let Some(glimpse) = glimpse {
+                glimpses.push((frame.number, glimpse));
+            }
+            match looked {
                 Looked::Fast(packet) => prepared.push(packet),
                 Looked::Encap(packet) => encap.push((frame.number, packet)),
                 Looked::Other(icrc) => frame.icrc = Some(icrc),
             }
             frame.icrc.is_some()
         });
-        (self.others, self.prepared, self.encap) = (others, prepared, encap);
+        (self.others, self.prepared, self.encap, self.glimpses) = (others, prepared, encap, glimpses);
     }
 
     fn record<'a>(&'a self, frame: &Frame, bytes: &'a [u8]) -> Record<'a> {
@@ -389,16 +399,23 @@ impl Batch {
     fn show(&self, bytes: &[u8], on_step: &mut impl FnMut(Step<'_>)) {
         let mut prepared = &self.prepared[..];
         let (mut encap, mut others) = (self.encap.iter().peekable(), self.others.iter().peekable());
+        let mut glimpses = &self.glimpses[..];
+        let mut here = Vec::new();
         let mut shown = 0;
         while shown < self.count {
             let next_encap = encap.peek().map_or(self.count, |(number, _)| *number);
             let next_other = others.peek().map_or(self.count, |frame| frame.number);
             let next = next_encap.min(next_other);
             let (packets, later) = prepared.split_at(next - shown);
-            on_step(Step::Packets(packets));
-            prepared = later;
+            let (of_these, rest) = glimpses.split_at(glimpses.partition_point(|(number, _)| *number < next));
+            here.clear();
+            here.extend(of_these.iter().map(|(number, glimpse)| (number - shown, glimpse.clone())));
+            on_step(Step::Packets(packets, &here));
+            (prepared, glimpses) = (later, rest);
             if let Some((_, packet)) = encap.next_if(|_| next == next_encap) {
-                on_step(Step::Encap(packet));
+                let glimpse = glimpses.first().filter(|(number, _)| *number == next);
+                glimpses = &glimpses[usize::from(glimpse.is_some())..];
+                on_step(Step::Encap(packet, glimpse.map(|(_, glimpse)| glimpse)));
             } else if let Some(frame) = others.next() {
                 on_step(Step::Frame(&self.record(frame, bytes), frame.icrc));
             }
@@ -413,6 +430,7 @@ impl Batch {
         self.bytes.clear();
         self.buffers.clear();
         self.prepared.clear();
+        self.glimpses.clear();
         self.encap.clear();
         self.others.clear();
         self.interfaces.clear();

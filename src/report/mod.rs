@@ -13,6 +13,7 @@ pub mod table;
 
 mod capture;
 pub mod chart;
+mod collective;
 mod congestion;
 mod connection;
 mod credits;
@@ -56,6 +57,7 @@ use table::row::{FlowKey, FlowNumber, IntervalLength, Loss, OfCulprit, OfFlow, O
 use units::{count, several};
 
 pub use capture::*;
+pub use collective::*;
 pub use congestion::*;
 pub use connection::*;
 pub use credits::*;
@@ -158,6 +160,8 @@ head! {
         /// Sections of a user's own [metrics](crate::analyze::metric::Metric), by their names.
         #[serde(skip_serializing_if = "BTreeMap::is_empty")]
         sections: BTreeMap<String, serde_json::Value>,
+        /// Collectives: requests of NCCL's transport, and who was waited for; `None` where no such traffic was seen.
+        collectives: Option<Collectives>,
         /// Why figures are missing.
         #[serde(skip_serializing_if = "BTreeMap::is_empty")]
         why: Why,
@@ -218,6 +222,14 @@ tables! {
         |report, each| for one in report.head.intervals.iter().flatten() {
             each(&(one, IntervalLength { interval_ns: report.head.interval_ns }))?;
         };
+    "collective_connections": CollectiveConnection, "A connection of NCCL's transport: one direction of one channel between two ranks.",
+        |report, each| for one in report.head.collectives.iter().flat_map(|all| &all.connections) { each(one)?; };
+    "collective_requests": CollectiveRequest, "A request of NCCL's transport: what a receiver asked for, what it got, and what its time went to.",
+        |report, each| for one in report.head.collectives.iter().flat_map(|all| &all.requests) { each(one)?; };
+    "collective_operations": CollectiveOperation, "Requests of collectives with no silence between them, and who was waited for.",
+        |report, each| for one in report.head.collectives.iter().flat_map(|all| all.operations.iter().flatten()) { each(one)?; };
+    "stragglers": Straggler, "An endpoint or a path that operations of collectives waited for.",
+        |report, each| for one in report.head.collectives.iter().flat_map(|all| &all.stragglers) { each(one)?; };
     "log": LogLine, "An error in the log of a host, and the flows that it can be about; needs --log.",
         |report, each| for one in &report.head.log { each(one)?; };
     "findings": (OfFlow, Finding), "What stands out, most serious first.",
@@ -245,6 +257,8 @@ const SECTIONS: &[Section] = &[
     })
     .at_most(5, |n| several(n, "more flow"))
     .only_in_text(),
+    Section::new("Collectives", |head| head.collectives.iter().flat_map(Collectives::sentences).collect())
+        .table("collective_connections", "Connections of NCCL's transport, and what their time went to"),
     Section::new("Incast", |head| {
         let incast = head.incast.iter().filter(|all| !all.is_empty());
         incast.map(|all| Incast::sentence_of(all)).collect()

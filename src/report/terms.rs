@@ -329,6 +329,46 @@ terms! {
         LinkFull = "link_full" "link full": "The link of its source or destination was full, and several flows shared it.",
     }
 
+    /// How it is known that packets are of a collective.
+    RecognizedBy {
+        Data = "data" "the data's address and key": "Proved: data went to the address, with the key, that a clear-to-send element had.",
+        Elements = "elements" "clear-to-send elements": "Looks like it: clear-to-send elements that count up, and no data of theirs in the capture.",
+        Immediate = "immediate" "immediate data": "Looks like it: the immediate data of WRITEs is the size of what they carry, and no elements are in the capture.",
+    }
+
+    /// The layout of clear-to-send elements. The names of NCCL's versions are those that have it.
+    CtsLayout {
+        Sequence32 = "32_sequence" "32 bytes, 2.8 to 2.11": "32 bytes with a sequence number and a ready flag: NCCL 2.8 to 2.11.",
+        OneKey32 = "32" "32 bytes, 2.12 to 2.19": "32 bytes, one key: NCCL 2.12 to 2.19.",
+        TwoKeys64 = "64_two_keys" "64 bytes with two keys, 2.20 to 2.23": "64 bytes, two keys: NCCL 2.20 to 2.23, RCCL of 2024.",
+        FourKeys64 = "64_four_keys" "64 bytes with four keys, 2.24 to 2.29": "64 bytes, four keys: NCCL 2.24 to 2.29, and the plug-in of nccl-rdma-sharp-plugins.",
+        Bytes48 = "48" "48 bytes, 2.30": "48 bytes: NCCL 2.30.",
+    }
+
+    /// The byte order of a size in immediate data.
+    ImmediateOrder {
+        Big = "big" "big-endian": "Network order: NCCL from 2.29.2 on.",
+        Little = "little" "little-endian": "The host's order: NCCL before 2.29.2, RCCL.",
+    }
+
+    /// Who sends to whom in collectives.
+    Topology {
+        Ring = "ring" "a ring": "Each endpoint sends to one other, and all of them are one circle.",
+        Tree = "tree" "a tree": "Endpoints send to each other along the branches of a tree.",
+        AllToAll = "all_to_all" "all to all": "Each endpoint sends to each other one.",
+        Pairs = "pairs": "Some endpoints send to some others.",
+    }
+
+    /// Why an operation had to wait.
+    CollectiveCause {
+        HostLate = "host_late" "late": "The host itself was late: it asked for nothing, or sent nothing, and waited for nobody.",
+        Paused = "paused" "its path was paused": "The sender was silent in a pause.",
+        Recovering = "recovering" "its path lost packets": "Packets were lost, and sent again.",
+        Throttled = "throttled" "throttled after CNPs": "The sender was slower than others after CNPs.",
+        Slow = "slow" "slower than others": "The data took longer than that of other requests of this size: a slow adapter, or queues.",
+        Hang = "hang" "hangs": "A request was not complete when the capture ended.",
+    }
+
     /// Why a figure is missing.
     Reason {
         OneWay = "one_way" "only one direction was captured": "Only one direction was captured.",
@@ -349,6 +389,8 @@ terms! {
         BehindBottleneck = "behind_bottleneck" "the tap is behind the bottleneck": "The tap is behind the bottleneck: the queue there sets the rate at the tap, not the sender.",
         OneLink = "one_link" "the capture has one link only": "The capture has one link only.",
         LinksInSeries = "links_in_series" "several of the links recorded the same packets": "Several of the links recorded the same packets: they follow each other on a path.",
+        NoElements = "no_elements" "the clear-to-send elements were not captured": "The clear-to-send elements were not captured: only one direction is there, or frames were cut.",
+        NoData = "no_data" "the data was not captured": "The data was not captured: it never came, or only one direction is there.",
         MemoryLimit = "memory_limit" "detail was given up to save memory": "Detail was given up to stay within the memory limit.",
     }
 }

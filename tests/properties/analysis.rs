@@ -164,9 +164,13 @@ fn around(how: u8, value: u32, frame: &mut Vec<u8>) {
 
 /// Shows a frame as one thread does that another prepared it for.
 pub(crate) fn push_prepared(analysis: &mut Analysis, options: &Options, record: &Record<'_>) {
-    match options.look(record) {
-        Looked::Fast(packet) => analysis.push_prepared(Batch::Fast(&[packet])),
-        Looked::Encap(packet) => analysis.push_prepared(Batch::Encap(&packet)),
+    let (looked, glimpse) = options.look_closely(record);
+    match looked {
+        Looked::Fast(packet) => {
+            let glimpses: Vec<_> = glimpse.map(|glimpse| (0, glimpse)).into_iter().collect();
+            analysis.push_prepared(Batch::Fast(&[packet], &glimpses));
+        }
+        Looked::Encap(packet) => analysis.push_prepared(Batch::Encap(&packet, glimpse.as_ref())),
         Looked::Other(icrc) => analysis.push_prepared(Batch::Frame(record, icrc)),
     }
 }

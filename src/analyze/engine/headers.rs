@@ -3,7 +3,7 @@
 //! A frame's headers, its lengths and the state of its ICRC are all that the analysis reads. The headers are a frame that was cut
 //! short, so they are read by the same code as any other.
 
-use super::{Analysis, held::Looked, prepared::Batch};
+use super::{Analysis, held::Looked, prepared::Batch, view::glimpse_of};
 use crate::{
     analyze::{
         model::{Address, Options},
@@ -44,7 +44,8 @@ pub(crate) struct Shortened {
 }
 
 impl Options {
-    /// The headers of a frame. Of malformed frames, management datagrams, and PAUSE frames it is the whole frame.
+    /// The headers of a frame. Of malformed frames, management datagrams, PAUSE frames, and what may
+    /// be a clear-to-send element it is the whole frame.
     pub fn headers<'a>(&self, number: u64, record: &Record<'a>) -> Headers<'a> {
         let (d, icrc) = self.examine(record);
         let frame = record.frame.get(..needed_len(&d)).unwrap_or(record.frame);
@@ -70,7 +71,8 @@ fn needed_len(d: &Dissection<'_>) -> usize {
         && !(is_captured && d.is_cut())
         && !d.is_fragment();
     let is_read = [Kind::MacControl, Kind::Mad, Kind::LinkPacket].iter().any(|&kind| d.has(kind));
-    if !is_plain || is_read {
+    let is_slot = d.opcode().and_then(|opcode| glimpse_of(d, opcode)).is_some_and(|glimpse| glimpse.has_slot());
+    if !is_plain || is_read || is_slot {
         return len;
     }
     // The payload is a part of the frame.
@@ -110,9 +112,13 @@ impl Analysis {
             self.shortened.bytes += *captured as u64 - here;
             self.shortened.whole += (*captured >= record.wire_len) as u64;
         }
-        match self.tracker.options.look_knowing(record, Some(*icrc)) {
-            Looked::Fast(packet) => self.push_prepared(Batch::Fast(&[packet])),
-            Looked::Encap(packet) => self.push_prepared(Batch::Encap(&packet)),
+        let (looked, glimpse) = self.tracker.options.look_knowing::<true>(record, Some(*icrc));
+        match looked {
+            Looked::Fast(packet) => {
+                let glimpses: Vec<_> = glimpse.into_iter().map(|glimpse| (0, glimpse)).collect();
+                self.push_prepared(Batch::Fast(&[packet], &glimpses));
+            }
+            Looked::Encap(packet) => self.push_prepared(Batch::Encap(&packet, glimpse.as_ref())),
             Looked::Other(icrc) => self.push_prepared(Batch::Frame(record, icrc)),
         }
     }

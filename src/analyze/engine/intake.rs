@@ -65,6 +65,9 @@ impl Analysis {
     /// One frame.
     #[inline(always)]
     pub fn push(&mut self, record: &Record<'_>) {
+        if self.has_view() {
+            self.view_record(record);
+        }
         if !self.intake.sorting.passes(record.time.0) {
             return self.push_to_sort(&Record { ..*record });
         }
@@ -75,6 +78,7 @@ impl Analysis {
         let Some((packet, rest)) = FastPacket::candidate(record) else {
             return self.push_slow(&Record { ..*record });
         };
+        self.view_first(record, &packet);
         let (verify, verifier) = (self.tracker.options.verify_icrc, packet.verifier(rest));
         let icrc = move || if verify { verifier() } else { State::Unchecked };
         if !self.tracker.continues_run::<false>(&packet, rest.len(), icrc) {
@@ -86,7 +90,10 @@ impl Analysis {
     #[inline(never)]
     fn push_behind(&mut self, record: &Record<'_>) {
         match FastPacket::candidate(record) {
-            Some((packet, rest)) => self.push_alone(record, &packet, rest),
+            Some((packet, rest)) => {
+                self.view_first(record, &packet);
+                self.push_alone(record, &packet, rest);
+            }
             None => self.push_slow(record),
         }
     }
@@ -94,6 +101,9 @@ impl Analysis {
     #[cold]
     #[inline(never)]
     fn push_to_sort(&mut self, record: &Record<'_>) {
+        if !self.has_view() {
+            self.view_record(record);
+        }
         match self.tracker.options.look(record) {
             Looked::Fast(packet) => self.sort(record.time.0, packet.held(), Place::of(&packet)),
             Looked::Encap(packet) => self.sort(record.time.0, packet.held(), Place::of(&packet)),
@@ -145,6 +155,7 @@ impl Analysis {
             return self.push_any(record);
         };
         let (dissect, verify) = (options.dissect, options.verify_icrc);
+        self.view_first(record, packet.fast());
         let icrc = || if verify { packet.verify(rest) } else { State::Unchecked };
         if self.intake.is_empty()
             && self.tracker.continues_run::<false>(&packet, rest.len() - packet.more() as usize, icrc)
@@ -272,6 +283,9 @@ impl Analysis {
     #[inline(never)]
     fn push_any(&mut self, record: &Record<'_>) {
         let (d, icrc) = self.tracker.options.examine(record);
+        if !self.has_view() {
+            self.view_dissected(record, &d, icrc);
+        }
         self.push_or_hold(record, &d, icrc);
     }
 

@@ -11,6 +11,7 @@ mod state;
 mod tracker;
 mod transport;
 mod trust;
+mod view;
 
 pub use headers::Headers;
 pub use held::Looked;
@@ -96,6 +97,7 @@ impl Analysis {
 
     /// One frame that the caller has dissected, and whose ICRC the caller has verified.
     pub fn push_dissected(&mut self, record: &Record<'_>, d: &Dissection<'_>, icrc: State) {
+        self.view_dissected(record, d, icrc);
         match self.intake.sorting.passes(record.time.0) {
             true => self.push_parsed(record, d, icrc),
             false => self.sort_frame(record, d, icrc),

@@ -8,7 +8,7 @@ use super::{
 use crate::{
     analyze::{
         model::Options,
-        packet::{EncapPacket, FastPacket},
+        packet::{EncapPacket, FastPacket, Glimpse},
     },
     capture::Record,
     dissect::{Dissection, dissect_with},
@@ -18,10 +18,10 @@ use crate::{
 /// Frames that follow each other in the capture, [looked at](Options::look) with the analysis' options.
 #[derive(Clone, Copy, Debug)]
 pub enum Batch<'a> {
-    /// Any number of these.
-    Fast(&'a [FastPacket]),
-    /// One of these.
-    Encap(&'a EncapPacket),
+    /// Any number of these, and what was glimpsed of some: with their places in the list.
+    Fast(&'a [FastPacket], &'a [(usize, Glimpse)]),
+    /// One of these, and what was glimpsed of it.
+    Encap(&'a EncapPacket, Option<&'a Glimpse>),
     /// Any other frame, and the state of its ICRC.
     Frame(&'a Record<'a>, State),
 }
@@ -53,34 +53,51 @@ impl Options {
     /// Looks at a frame, for an analysis with these options.
     #[inline(always)]
     pub fn look(&self, record: &Record<'_>) -> Looked {
-        self.look_knowing(record, None)
+        self.look_knowing::<false>(record, None).0
     }
 
-    /// [`look`](Self::look) at a frame whose payload may be missing, if the state of its ICRC is known.
+    /// [`look`](Self::look) at a frame, with what else is read of packets of collectives.
     #[inline(always)]
-    pub(super) fn look_knowing(&self, record: &Record<'_>, icrc: Option<State>) -> Looked {
+    pub fn look_closely(&self, record: &Record<'_>) -> (Looked, Option<Glimpse>) {
+        self.look_knowing::<true>(record, None)
+    }
+
+    /// [`look`](Self::look) at a frame whose payload may be missing, if the state of its ICRC is known. With `GLIMPSE`, also for what else
+    /// is read of packets of collectives in a fast form.
+    #[inline(always)]
+    pub(super) fn look_knowing<const GLIMPSE: bool>(
+        &self,
+        record: &Record<'_>,
+        icrc: Option<State>,
+    ) -> (Looked, Option<Glimpse>) {
         if !self.reference
             && let Some((packet, rest)) = FastPacket::candidate(record)
         {
             let state = || icrc.unwrap_or_else(|| self.checked(|| packet.verify(rest)));
             if let Some(packet) = packet.checked(&self.dissect, rest, state) {
-                return Looked::Fast(packet);
+                let glimpse = if GLIMPSE { packet.glimpse(rest) } else { None };
+                return (Looked::Fast(packet), glimpse);
             }
         }
-        self.look_closer(record, icrc)
+        self.look_closer::<GLIMPSE>(record, icrc)
     }
 
     #[inline(never)]
-    fn look_closer(&self, record: &Record<'_>, icrc: Option<State>) -> Looked {
+    fn look_closer<const GLIMPSE: bool>(
+        &self,
+        record: &Record<'_>,
+        icrc: Option<State>,
+    ) -> (Looked, Option<Glimpse>) {
         if !self.reference
             && let Some((packet, rest)) = EncapPacket::candidate(&self.dissect, record)
         {
             let state = || icrc.unwrap_or_else(|| self.checked(|| packet.verify(rest)));
             if let Some(packet) = packet.checked(&self.dissect, rest, state) {
-                return Looked::Encap(packet);
+                let glimpse = if GLIMPSE { packet.glimpse(rest) } else { None };
+                return (Looked::Encap(packet), glimpse);
             }
         }
-        Looked::Other(icrc.unwrap_or_else(|| self.examine(record).1))
+        (Looked::Other(icrc.unwrap_or_else(|| self.examine(record).1)), None)
     }
 }
 
@@ -89,15 +106,35 @@ impl Analysis {
     #[inline]
     pub fn push_prepared(&mut self, batch: Batch<'_>) {
         match batch {
-            Batch::Fast(packets) => self.push_known(packets),
-            Batch::Encap(packet) => self.push_known(std::slice::from_ref(packet)),
+            Batch::Fast(packets, glimpses) => self.push_viewed(packets, glimpses),
+            Batch::Encap(packet, glimpse) => {
+                if self.has_view() || glimpse.is_some_and(Glimpse::begins_view) {
+                    self.view(packet, glimpse);
+                }
+                self.push_known(std::slice::from_ref(packet));
+            }
             Batch::Frame(record, icrc) => {
                 let d = self.tracker.options.dissection(record);
+                self.view_dissected(record, &d, icrc);
                 match self.intake.sorting.passes(record.time.0) {
                     true => self.push_or_hold(record, &d, icrc),
                     false => self.sort_frame(record, &d, icrc),
                 }
             }
+        }
+    }
+
+    /// [`push_known`](Self::push_known) of packets that the collective's view may need.
+    #[inline]
+    fn push_viewed(&mut self, packets: &[FastPacket], glimpses: &[(usize, Glimpse)]) {
+        if !self.has_view() && !glimpses.iter().any(|(_, glimpse)| glimpse.begins_view()) {
+            return self.push_known(packets);
+        }
+        let mut glimpses = glimpses.iter().peekable();
+        for (at, packet) in packets.iter().enumerate() {
+            let glimpse = glimpses.next_if(|(of, _)| *of == at).map(|(_, glimpse)| glimpse);
+            self.view(packet, glimpse);
+            self.push_known(std::slice::from_ref(packet));
         }
     }
 

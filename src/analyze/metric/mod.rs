@@ -5,6 +5,7 @@
 mod bins;
 pub(crate) mod capture;
 pub mod classes;
+pub(crate) mod collective;
 pub mod congestion;
 pub mod credits;
 pub mod ends;
@@ -384,6 +385,11 @@ impl<A: Metric, B: Metric> Metric for (A, B) {
 /// All metrics of an analysis: the built-in ones are called directly, those of the user by their tables of functions.
 pub(crate) type Metrics = (BuiltIn, Own);
 
+/// The collective's view, the first of the built-in metrics: it is shown packets by the engine, with addresses and keys.
+pub(crate) fn collectives(all: &mut Metrics) -> &mut collective::Collectives {
+    &mut all.0.0
+}
+
 /// Registers the built-in metrics. `built_in` makes nested pairs of them from the options. They are called in this order. Their
 /// sections are put together in `results/sections.rs`.
 macro_rules! built_in {
@@ -410,6 +416,7 @@ macro_rules! built_in {
 }
 
 built_in! { options:
+    collectives: collective::Collectives = Default::default();
     overhead: overhead::Overhead = Default::default();
     congestion: congestion::Congestion = Default::default();
     incast: incast::Incast = incast::Incast::new(options.speed_bps);

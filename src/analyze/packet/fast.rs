@@ -7,7 +7,7 @@
 //! [`EncapPacket`](super::EncapPacket) is the fast form over IPv6, with another link header, or in a tunnel.
 
 use super::{
-    FARTHEST, Facts, Frame, MirrorCopy,
+    FARTHEST, Facts, Frame, Glimpse, MirrorCopy,
     facts::{HAS_EXT_WORD, HAS_IP_ID, HAS_KEY, IS_FAST, Marks, flag, is_ack_expected, vantage},
     inside,
     key::Key,
@@ -204,6 +204,12 @@ impl FastPacket {
     pub(crate) fn verifier<'a>(&self, rest: &'a [u8]) -> impl FnOnce() -> State + use<'a> {
         let total = self.total();
         move || verify(rest, total, icrc::of_rocev2_ipv4)
+    }
+
+    /// What else is read of a packet of a collective. `rest`: the bytes behind its link header.
+    #[inline(always)]
+    pub(crate) fn glimpse(&self, rest: &[u8]) -> Option<Glimpse> {
+        Glimpse::of(self.opcode(), self.payload(), rest.get(HEADERS..)?)
     }
 
     /// The value for the field `ext_word`; `None` if the packet has no fast form. `version`: the first bits of the network header;

@@ -3,9 +3,11 @@
 //! [`Facts`] are what it knows of a packet, in any encapsulation. They are made of a dissection, or of a [`FastForm`], which is read
 //! from fixed offsets. That is possible for most frames.
 
+pub(crate) mod element;
 pub(crate) mod encap;
 mod facts;
 pub(crate) mod fast;
+pub(crate) mod glimpse;
 mod inside;
 pub(crate) mod key;
 mod lengths;
@@ -17,6 +19,7 @@ pub use facts::Facts;
 pub(crate) use facts::differ_in_content;
 pub use fast::FastPacket;
 pub(crate) use fast::{FastForm, RunKey};
+pub use glimpse::Glimpse;
 pub use lengths::l1_bytes;
 pub(crate) use mirror::MirrorCopy;
 

@@ -24,7 +24,7 @@ pub(super) fn head(
     capture: report::Capture,
     index: &Index<'_>,
 ) -> Head {
-    let Each { overhead, congestion, incast, verdicts, entropy, rate, traffic, credits, setups } =
+    let Each { collectives, overhead, congestion, incast, verdicts, entropy, rate, traffic, credits, setups } =
         each(built_in);
     let mut why = Why::new();
     let again = tracker.config.copying.elsewhere();
@@ -67,6 +67,7 @@ pub(super) fn head(
         balance: known(&mut why, "balance", balance),
         interval_ns,
         intervals,
+        collectives: collectives.section(context.network),
         why,
         ..Head::default()
     }

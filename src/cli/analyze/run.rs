@@ -306,8 +306,8 @@ fn feed_on_threads(
     let mut progress = Progress::new(source.info());
     let mut number = analysis.frames();
     let result = pipeline::run(source, options, threads, filter.is_some(), &STOP, |step| match step {
-        Step::Packets(prepared) => analysis.push_prepared(Batch::Fast(prepared)),
-        Step::Encap(packet) => analysis.push_prepared(Batch::Encap(packet)),
+        Step::Packets(prepared, glimpses) => analysis.push_prepared(Batch::Fast(prepared, glimpses)),
+        Step::Encap(packet, glimpse) => analysis.push_prepared(Batch::Encap(packet, glimpse)),
         Step::Frame(record, icrc) => match (filter, icrc) {
             (None, Some(icrc)) => analysis.push_prepared(Batch::Frame(record, icrc)),
             (None, None) => analysis.push(record),

@@ -1,0 +1,78 @@
+//! What the collective's view is shown: all packets from the first one on that may be of a collective, as they come.
+//!
+//! It follows few queue pairs, and sees addresses and keys; so it is shown frames before they wait, or are counted in runs.
+
+use super::{Analysis, Looked};
+use crate::{
+    analyze::{
+        metric::collectives,
+        packet::{
+            Facts, FastForm, FastPacket, Glimpse,
+            glimpse::{is_watched, may_begin_view},
+        },
+    },
+    capture::Record,
+    dissect::Dissection,
+    icrc::State,
+    opcode::Opcode,
+    wire::{Bth, Header, Kind},
+};
+
+impl Analysis {
+    /// Whether it sees every packet.
+    #[inline(always)]
+    pub(super) fn has_view(&self) -> bool {
+        self.metrics.0.0.is_active()
+    }
+
+    /// Shows it a packet that may begin the view. Later ones are shown to it as they come.
+    #[inline(always)]
+    pub(super) fn view_first(&mut self, record: &Record<'_>, packet: &FastPacket) {
+        if may_begin_view(packet.opcode(), packet.payload()) && !self.has_view() {
+            self.view_record(&Record { ..*record });
+        }
+    }
+
+    /// Shows it a frame. Its ICRC is not verified for that: a corrupt packet is sent again.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn view_record(&mut self, record: &Record<'_>) {
+        let (looked, glimpse) = self.tracker.options.look_knowing::<true>(record, Some(State::Unchecked));
+        match looked {
+            Looked::Fast(packet) => self.view(&packet, glimpse.as_ref()),
+            Looked::Encap(packet) => self.view(&packet, glimpse.as_ref()),
+            Looked::Other(icrc) => {
+                let d = self.tracker.options.dissection(record);
+                self.view_dissected(record, &d, icrc);
+            }
+        }
+    }
+
+    /// Shows it a packet in a fast form, with what was read of it.
+    pub(super) fn view(&mut self, packet: &impl FastForm, glimpse: Option<&Glimpse>) {
+        let number = self.frames() + 1;
+        let view = collectives(&mut self.metrics);
+        if view.needs(glimpse) {
+            view.see(&packet.facts(), number, glimpse);
+        }
+    }
+
+    /// Shows it a frame that was dissected.
+    pub(super) fn view_dissected(&mut self, record: &Record<'_>, d: &Dissection<'_>, icrc: State) {
+        let Some(opcode) = d.opcode() else { return };
+        let glimpse = if is_watched(opcode) { glimpse_of(d, opcode) } else { None };
+        let number = self.frames() + 1;
+        let view = collectives(&mut self.metrics);
+        if view.needs(glimpse.as_ref())
+            && let Some(facts) = Facts::of(record, d, icrc)
+        {
+            view.see(&facts, number, glimpse.as_ref());
+        }
+    }
+}
+
+/// What it would read of a dissected packet.
+pub(super) fn glimpse_of(d: &Dissection<'_>, opcode: Opcode) -> Option<Glimpse> {
+    let behind = d.frame().get(d.offset(Kind::Bth)? + Bth::LEN..)?;
+    Glimpse::of(opcode, d.payload_len(), behind)
+}

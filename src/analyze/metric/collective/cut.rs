@@ -1,0 +1,219 @@
+//! What the time of a request went to.
+
+use super::{Chunk, Collectives, Connection, Request, way::Way};
+use crate::{
+    analyze::{
+        network::{Network, Paused},
+        packet::path_tag,
+    },
+    report::RequestTime,
+    wire_cost::{FCS, GAP, ICRC, PREAMBLE},
+};
+
+/// CNPs act on a sender for so long.
+const AFTER_CNP_NS: i64 = 10_000_000;
+/// What a packet of a WRITE has around its payload, over IPv4.
+const AROUND: u64 = (PREAMBLE + FCS + GAP + ICRC + 14 + 20 + 8 + 12) as u64;
+
+/// The times of a request.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Timed {
+    pub(super) connection: usize,
+    /// Its place among those of the connection.
+    pub(super) request: usize,
+    pub(super) cts: Option<i64>,
+    /// When the element arrived that was answered: that of its last transmission before the data.
+    pub(super) asked: Option<i64>,
+    pub(super) first: Option<i64>,
+    pub(super) last: Option<i64>,
+    pub(super) acknowledged: Option<i64>,
+    pub(super) is_complete: bool,
+    pub(super) bytes: u64,
+    /// Since when its time counts, and until when.
+    pub(super) begin: i64,
+    pub(super) end: i64,
+    pub(super) operation: Option<usize>,
+    pub(super) time: RequestTime,
+}
+
+impl Timed {
+    /// The times that the capture shows.
+    pub(super) fn of(all: &Collectives, connection: usize, at: usize, request: &Request) -> Timed {
+        let of = &all.connections[connection];
+        let chunks = || all.chunks_of(request);
+        let first = chunks().map(|chunk| chunk.first.1).min();
+        let last = chunks().map(|chunk| chunk.last.1).max();
+        let is_ended = |chunk: &Chunk| {
+            chunk.immediate.is_some() || chunks().any(|other| other.way == chunk.way && other.immediate.is_some())
+        };
+        let single = request.cts.as_ref().is_none_or(|cts| cts.elements.len() == 1);
+        let bytes = chunks().filter(|chunk| !chunk.is_closing).map(|chunk| u64::from(chunk.bytes)).sum();
+        let whole = match (request.immediate, single && of.big + of.little > 0) {
+            (Some(immediate), true) => u64::from(if of.big >= of.little { immediate } else { immediate.swap_bytes() }) <= bytes,
+            _ => true,
+        };
+        let is_complete = first.is_some() && chunks().all(is_ended) && whole;
+        let acknowledged = chunks().map(|chunk| chunk.acknowledged).collect::<Option<Vec<i64>>>();
+        let acknowledged = acknowledged.and_then(|times| times.into_iter().max());
+        let cts = request.cts.as_ref();
+        let again = cts.and_then(|cts| cts.again).filter(|&again| first.is_none_or(|first| again <= first));
+        let asked = again.or(cts.map(|cts| cts.time));
+        let begin = [cts.map(|cts| cts.time), first].into_iter().flatten().min().unwrap_or(all.last_ns);
+        let end = match is_complete {
+            true => acknowledged.or(last).unwrap_or(all.last_ns),
+            false => all.last_ns,
+        };
+        Timed {
+            connection,
+            request: at,
+            cts: cts.map(|cts| cts.time),
+            asked,
+            first,
+            last,
+            acknowledged,
+            is_complete,
+            bytes,
+            begin,
+            end: end.max(begin),
+            operation: None,
+            time: RequestTime::default(),
+        }
+    }
+
+    /// Cuts its time, which begins then.
+    pub(super) fn cut(&mut self, all: &Collectives, network: &Network, begin: i64) {
+        self.begin = begin.min(self.end);
+        let of = &all.connections[self.connection];
+        let Some(request) = of.requests.get(self.request) else { return };
+        let (begin, end) = (self.begin, self.end);
+        let first = self.first.unwrap_or(end).clamp(begin, end);
+        let mut time = RequestTime { lasted_ns: ns(end - begin), ..RequestTime::default() };
+        // What went before the data.
+        let lost_cts;
+        let mut from = first;
+        match (self.cts, self.asked) {
+            (Some(cts), Some(asked)) => {
+                let cts = cts.clamp(begin, first);
+                let asked = asked.clamp(cts, first);
+                lost_cts = asked - cts;
+                let waited = first - asked;
+                let round_trip = of.round_trip_to_sender(all).unwrap_or(0).min(waited);
+                // Without data it never came: all of it is the sender's.
+                let round_trip = if self.first.is_some() { round_trip } else { 0 };
+                time.receiver_late_ns = Some(ns(cts - begin));
+                time.sender_late_ns = Some(ns(waited - round_trip));
+                from = first - round_trip;
+            }
+            _ => {
+                lost_cts = 0;
+                time.late_ns = Some(ns(first - begin));
+            }
+        }
+        let network_ns = end - from + lost_cts;
+        time.network_ns = ns(network_ns);
+        let within = (from, end);
+        let ways: Vec<&Way> = request_ways(all, request);
+        let recoveries = ways.iter().flat_map(|way| way.recoveries.iter().copied());
+        let recovering = union(recoveries, within);
+        let paused = union(self.pauses(all, network, &ways, within).into_iter(), within);
+        let recovering_only = total(&recovering) - overlap(&recovering, &paused);
+        time.paused_ns = ns(total(&paused));
+        time.recovering_ns = ns(recovering_only + lost_cts);
+        time.transfer_ns = time.network_ns.saturating_sub(time.paused_ns + time.recovering_ns);
+        self.cut_transfer(&mut time, all, network, request, &ways);
+        self.time = time;
+    }
+
+    fn cut_transfer(&self, time: &mut RequestTime, all: &Collectives, network: &Network, request: &Request, ways: &[&Way]) {
+        let Some(way) = ways.first() else { return };
+        let Some(speed) = network.speed_bps(way.vantage >> 8).filter(|&bps| bps > 0) else { return };
+        let packets = |chunk: &Chunk| u64::from(super::psn_distance(chunk.last_psn, chunk.psn).unsigned_abs()) + 1;
+        let mut by_link = std::collections::BTreeMap::<u16, u64>::new();
+        for chunk in all.chunks_of(request) {
+            let Some(way) = all.ways.get(chunk.way as usize) else { continue };
+            *by_link.entry(way.vantage >> 8).or_default() += u64::from(chunk.bytes) + packets(chunk) * AROUND;
+        }
+        let most = by_link.values().copied().max().unwrap_or(0);
+        let line = (u128::from(most) * 8_000_000_000 / u128::from(speed)) as u64;
+        let line = line.min(time.transfer_ns);
+        let rest = time.transfer_ns - line;
+        let round_trip = ways.iter().filter_map(|way| way.round_trip_ns).min().map_or(0, ns).min(rest);
+        let rest = rest - round_trip;
+        // CNPs for this data come on the way back.
+        let is_notified = ways.iter().filter_map(|way| all.ways.get(way.peer? as usize)).any(|back| {
+            back.cnps.iter().any(|&cnp| cnp >= self.begin.saturating_sub(AFTER_CNP_NS) && cnp <= self.end)
+        });
+        time.line_rate_ns = Some(line);
+        time.round_trip_ns = Some(round_trip);
+        time.throttled_ns = Some(if is_notified { rest } else { 0 });
+        time.queueing_ns = Some(if is_notified { 0 } else { rest });
+    }
+
+    /// Times in pauses in which its sender was silent.
+    fn pauses(&self, all: &Collectives, network: &Network, ways: &[&Way], within: (i64, i64)) -> Vec<(i64, i64)> {
+        let mut found = Vec::new();
+        for way in ways {
+            let priority = network.priorities.of(way.path_tag);
+            let acts = |pause: &&Paused| {
+                pause.interface == way.vantage >> 8 && pause.priority.is_none_or(|paused| paused == priority)
+            };
+            let silent = way.silences.iter().copied().filter(|&(from, to)| from < within.1 && to > within.0);
+            let silent: Vec<(i64, i64)> = silent.chain(self.last.map(|last| (last, self.end))).collect();
+            for pause in all.pauses.iter().filter(acts) {
+                let (start, stop) = (pause.start_ns.max(within.0), pause.end_ns.min(within.1));
+                let parts = silent.iter().map(|&(from, to)| (from.max(start), to.min(stop)));
+                found.extend(parts.filter(|(from, to)| from < to));
+            }
+        }
+        found
+    }
+}
+
+impl Connection {
+    /// The shortest time from a clear-to-send WRITE at the tap until the sender acknowledged it.
+    fn round_trip_to_sender(&self, all: &Collectives) -> Option<i64> {
+        let ways = self.cts_ways.iter().filter_map(|&way| all.ways.get(way as usize));
+        ways.filter_map(|way| way.round_trip_ns).min()
+    }
+}
+
+/// The ways of a request's data.
+fn request_ways<'a>(all: &'a Collectives, request: &Request) -> Vec<&'a Way> {
+    let mut ways: Vec<u32> = all.chunks_of(request).map(|chunk| chunk.way).collect();
+    ways.sort_unstable();
+    ways.dedup();
+    ways.into_iter().filter_map(|way| all.ways.get(way as usize)).collect()
+}
+
+/// DSCP of a way's packets.
+pub(super) fn dscp(way: &Way) -> Option<u8> {
+    path_tag::dscp(way.path_tag)
+}
+
+pub(super) fn ns(time: i64) -> u64 {
+    time.max(0) as u64
+}
+
+/// The parts of a time that these spans cover, in order and without overlaps.
+fn union(spans: impl Iterator<Item = (i64, i64)>, (from, to): (i64, i64)) -> Vec<(i64, i64)> {
+    let clipped = spans.map(|(start, end)| (start.max(from), end.min(to))).filter(|(start, end)| start < end);
+    let mut sorted: Vec<(i64, i64)> = clipped.collect();
+    sorted.sort_unstable();
+    let mut joined: Vec<(i64, i64)> = Vec::with_capacity(sorted.len());
+    for (start, end) in sorted {
+        match joined.last_mut() {
+            Some(last) if start <= last.1 => last.1 = last.1.max(end),
+            _ => joined.push((start, end)),
+        }
+    }
+    joined
+}
+
+fn total(spans: &[(i64, i64)]) -> i64 {
+    spans.iter().map(|(start, end)| end - start).sum()
+}
+
+/// How much of these times is in both.
+fn overlap(a: &[(i64, i64)], b: &[(i64, i64)]) -> i64 {
+    a.iter().flat_map(|x| b.iter().map(move |y| (x.1.min(y.1) - x.0.max(y.0)).max(0))).sum()
+}

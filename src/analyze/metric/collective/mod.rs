@@ -1,0 +1,567 @@
+//! The collective's view: the requests of NCCL's transport (RCCL's and others that inherit it), one by one, from packets.
+//!
+//! A receiver WRITEs clear-to-send elements (CTS) into its sender's FIFO; the sender WRITEs the data to the address and with the key that
+//! the element has, and a WRITE with immediate data ends it on each queue pair. That the data's RETH is the element's proves it: other
+//! programs that use WRITE with immediate data (perftest, UCX, MPI, storage) have no such elements.
+//!
+//! The view begins with the first packet that may be of a collective: before, it costs nothing. It follows the PSNs of these queue pairs by
+//! itself, as it needs addresses, keys, immediate data and elements, which [`Facts`] do not have.
+
+mod cut;
+mod operations;
+mod pattern;
+mod rows;
+mod way;
+
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+
+use super::Metric;
+use crate::{
+    analyze::{
+        network::Paused,
+        packet::{
+            Facts, Glimpse,
+            element::{Element, Slot},
+            key::{Key, Pair},
+        },
+    },
+    opcode::{Opcode, Operation},
+    report::CtsLayout,
+};
+use way::{Role, Step, Way, psn_after, psn_distance};
+
+/// Ways that are followed.
+const MAX_WAYS: usize = 1 << 16;
+/// Messages that are kept.
+const MAX_CHUNKS: usize = 1 << 18;
+/// Requests that are kept, of all connections.
+const MAX_REQUESTS: usize = 1 << 16;
+/// Pauses that are kept.
+const MAX_PAUSES: usize = 1 << 14;
+/// A request may be so many places before the last one that is complete, and still get an empty message.
+const LOOK_BACK: usize = 16;
+/// Numbers of slots that FIFOs of versions have.
+const SLOTS: [u64; 3] = [8, 64, 256];
+
+/// The metric.
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Collectives {
+    is_active: bool,
+    ways: Vec<Way>,
+    places: HashMap<Key, u32, RandomState>,
+    connections: Vec<Connection>,
+    /// Connections between two addresses, and those whose elements have a key.
+    between: HashMap<Pair, Vec<u32>, RandomState>,
+    by_rkey: HashMap<u32, Vec<u32>, RandomState>,
+    chunks: Vec<Chunk>,
+    requests: usize,
+    /// Requests and messages that were not kept.
+    not_kept: u64,
+    pauses: Vec<Paused>,
+    last_ns: i64,
+}
+
+/// One direction of one channel between two ranks.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+struct Connection {
+    /// Ways of clear-to-send WRITEs: one for each device. None where the elements were not captured.
+    cts_ways: Vec<u32>,
+    data_ways: Vec<u32>,
+    layout: CtsLayout,
+    requests: Vec<Request>,
+    /// The first request that is not complete.
+    open: usize,
+    /// Numbers of slots that fit, and where the FIFO begins with them.
+    slots: Vec<(u64, u64)>,
+    /// Immediate data that was the size of its request as it is on the wire (big-endian), and with the bytes swapped.
+    big: u64,
+    little: u64,
+    /// Queue pairs of the requests that are complete, at most.
+    ways_per_request: usize,
+    is_proved: bool,
+}
+
+/// A request: what a receiver asked for, and what it got.
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+struct Request {
+    index: u64,
+    cts: Option<Cts>,
+    chunks: Vec<u32>,
+    immediate: Option<u32>,
+    /// Messages with immediate data.
+    closed: usize,
+}
+
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+struct Cts {
+    frame: u64,
+    time: i64,
+    /// When it was sent again for the last time.
+    again: Option<i64>,
+    way: u32,
+    elements: Vec<Element>,
+}
+
+/// A message of a request.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+struct Chunk {
+    way: u32,
+    va: u64,
+    rkey: u32,
+    bytes: u32,
+    psn: u32,
+    last_psn: u32,
+    first: (u64, i64),
+    last: (u64, i64),
+    acknowledged: Option<i64>,
+    immediate: Option<u32>,
+    /// It has no data of the request: a WRITE that ends it.
+    is_closing: bool,
+    resent: u32,
+}
+
+impl Connection {
+    fn new(layout: CtsLayout) -> Connection {
+        Connection {
+            cts_ways: Vec::new(),
+            data_ways: Vec::new(),
+            layout,
+            requests: Vec::new(),
+            open: 0,
+            slots: Vec::new(),
+            big: 0,
+            little: 0,
+            ways_per_request: 0,
+            is_proved: false,
+        }
+    }
+}
+
+impl Collectives {
+    /// Whether packets are to be shown to it.
+    #[inline(always)]
+    pub(crate) fn is_active(&self) -> bool {
+        self.is_active
+    }
+
+    /// Whether it needs a packet: one that may begin the view, or any behind that.
+    #[inline(always)]
+    pub(crate) fn needs(&self, glimpse: Option<&Glimpse>) -> bool {
+        self.is_active || glimpse.is_some_and(Glimpse::begins_view)
+    }
+
+    /// A packet of the InfiniBand transport, in the order of the capture.
+    pub(crate) fn see(&mut self, packet: &Facts, frame: u64, glimpse: Option<&Glimpse>) {
+        if !self.needs(glimpse) {
+            return;
+        }
+        self.is_active = true;
+        let Some(&key) = packet.key() else { return };
+        self.last_ns = self.last_ns.max(packet.time());
+        match packet.opcode().operation() {
+            Some(Operation::Write) => self.on_write(key, packet, frame, glimpse),
+            Some(Operation::Acknowledge) => self.on_acknowledge(key, packet),
+            Some(Operation::Cnp) => {
+                if let Some(at) = self.places.get(&key).copied()
+                    && let Some(way) = self.ways.get_mut(at as usize)
+                {
+                    way.cnp(packet.time());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The way of a packet, if this is where it was seen first.
+    fn way(&mut self, key: Key, packet: &Facts, may_begin: bool) -> Option<u32> {
+        if let Some(&at) = self.places.get(&key) {
+            let way = self.ways.get(at as usize)?;
+            return (way.vantage == packet.vantage()).then_some(at);
+        }
+        if !may_begin || self.ways.len() >= MAX_WAYS {
+            return None;
+        }
+        let at = self.ways.len() as u32;
+        self.ways.push(Way::new(key, packet.vantage(), packet.path_tag()));
+        self.places.insert(key, at);
+        Some(at)
+    }
+
+    fn on_write(&mut self, key: Key, packet: &Facts, frame: u64, glimpse: Option<&Glimpse>) {
+        let shape = packet.opcode().shape();
+        let Some(at) = self.way(key, packet, glimpse.is_some()) else { return };
+        let (psn, time) = (packet.psn().0, packet.time());
+        let Some(way) = self.ways.get_mut(at as usize) else { return };
+        let step = way.step(psn, time, shape.begins);
+        let is_again = step != Step::New;
+        let known = self.chunk_of(at, psn);
+        if shape.begins && !(is_again && known.is_some()) {
+            let Some(glimpse) = glimpse else { return };
+            if let Some(slot) = glimpse.slot.as_deref().and_then(Slot::read)
+                && !matches!(self.ways.get(at as usize).map(|way| way.role), Some(Role::Data(_)))
+            {
+                return self.on_slot(at, slot, glimpse, (frame, time));
+            }
+            let Some((va, rkey)) = glimpse.memory else { return };
+            self.on_message(at, (va, rkey), packet, frame);
+        }
+        let Some(chunk) = self.chunk_of(at, psn) else { return };
+        let immediate = glimpse.and_then(|glimpse| glimpse.immediate);
+        let Some(of) = self.chunks.get_mut(chunk as usize) else { return };
+        of.last = of.last.max((frame, time));
+        of.resent += u32::from(step == Step::Again { was_seen: true });
+        if let Some(immediate) = immediate
+            && of.immediate.is_none()
+        {
+            of.immediate = Some(immediate);
+            self.close(at, chunk, immediate);
+        }
+    }
+
+    /// The message of a way that has this PSN.
+    fn chunk_of(&self, way: u32, psn: u32) -> Option<u32> {
+        let chunks = &self.ways.get(way as usize)?.chunks;
+        chunks.iter().rev().copied().find(|&chunk| {
+            let has = |chunk: &Chunk| {
+                psn_distance(psn, chunk.psn) >= 0 && psn_distance(psn, chunk.last_psn) <= 0
+            };
+            self.chunks.get(chunk as usize).is_some_and(has)
+        })
+    }
+
+    /// A clear-to-send slot.
+    fn on_slot(&mut self, at: u32, slot: Slot, glimpse: &Glimpse, (frame, time): (u64, i64)) {
+        let Some(way) = self.ways.get(at as usize) else { return };
+        let va = glimpse.memory.map_or(0, |(va, _)| va);
+        let connection = match way.role {
+            Role::ClearToSend(connection) => connection,
+            _ => self.connection_of_slot(at, &slot, va),
+        };
+        let pair = way_pair(&self.ways, at);
+        let Some(of) = self.connections.get_mut(connection as usize) else { return };
+        if let Some(known) = of.requests.iter_mut().rev().take(512).find(|known| known.index == slot.index) {
+            if let Some(cts) = &mut known.cts {
+                cts.again = Some(time);
+            }
+            return;
+        }
+        if self.requests >= MAX_REQUESTS {
+            self.not_kept += 1;
+            return;
+        }
+        self.requests += 1;
+        of.layout = slot.layout;
+        let bases = bases(&slot, va);
+        match of.requests.is_empty() {
+            true => of.slots = bases,
+            false => of.slots.retain(|slots| bases.contains(slots)),
+        }
+        for rkey in slot.elements.iter().flat_map(|element| element.rkeys).filter(|&rkey| rkey != 0) {
+            let known = self.by_rkey.entry(rkey).or_default();
+            if known.last() != Some(&connection) && !known.contains(&connection) {
+                known.push(connection);
+            }
+        }
+        let cts = Cts { frame, time, again: None, way: at, elements: slot.elements };
+        of.requests.push(Request { index: slot.index, cts: Some(cts), ..Request::default() });
+        if let Some(pair) = pair {
+            let known = self.between.entry(pair).or_default();
+            if !known.contains(&connection) {
+                known.push(connection);
+            }
+        }
+    }
+
+    /// The connection of the first slot on a way: a new one, or that of another device whose slots it continues.
+    fn connection_of_slot(&mut self, at: u32, slot: &Slot, va: u64) -> u32 {
+        let here = bases(slot, va);
+        let continues = |connection: &Connection| {
+            connection.layout == slot.layout
+                && connection.requests.last().is_some_and(|last| last.index + 1 == slot.index)
+                && connection.slots.iter().any(|slots| here.contains(slots))
+        };
+        let known = self.connections.iter().position(continues).filter(|_| slot.index > 1);
+        let connection = known.unwrap_or(self.connections.len());
+        if known.is_none() {
+            self.connections.push(Connection::new(slot.layout));
+        }
+        self.connections[connection].cts_ways.push(at);
+        if let Some(way) = self.ways.get_mut(at as usize) {
+            way.role = Role::ClearToSend(connection as u32);
+        }
+        connection as u32
+    }
+
+    /// A message begins that is no clear-to-send slot.
+    fn on_message(&mut self, at: u32, (va, rkey): (u64, u32), packet: &Facts, frame: u64) {
+        if self.chunks.len() >= MAX_CHUNKS {
+            self.not_kept += 1;
+            return;
+        }
+        let bytes = packet.dma_len().unwrap_or(0);
+        let (chunk, time, psn) = (self.chunks.len() as u32, packet.time(), packet.psn().0);
+        let Some(way) = self.ways.get_mut(at as usize) else { return };
+        let packets = match packet.opcode().shape().ends {
+            true => 1,
+            false => bytes.div_ceil(packet.payload().max(1)).max(1),
+        };
+        way.mtu = way.mtu.max(if packets > 1 { packet.payload() } else { 0 });
+        way.add_chunk(chunk);
+        let current = way.current;
+        self.chunks.push(Chunk {
+            way: at,
+            va,
+            rkey,
+            bytes,
+            psn,
+            last_psn: psn_after(psn, packets - 1),
+            first: (frame, time),
+            last: (frame, time),
+            acknowledged: None,
+            immediate: None,
+            is_closing: false,
+            resent: 0,
+        });
+        let is_closing = (va, rkey, bytes) == (0, 0, 0);
+        let matched = if is_closing { None } else { self.request_for(at, va, rkey, bytes) };
+        let may_close = has_immediate(packet.opcode());
+        let closes = |&(connection, request): &(u32, u32)| {
+            may_close && self.request(connection, request).is_some_and(|request| !self.is_closed_on(request, at))
+        };
+        let place = matched.or_else(|| current.filter(closes));
+        let Some((connection, request)) = place else {
+            if let Some(way) = self.ways.get_mut(at as usize) {
+                way.loose.push(chunk);
+            }
+            return;
+        };
+        if let Some(of) = self.chunks.get_mut(chunk as usize) {
+            of.is_closing = matched.is_none();
+        }
+        let Some(of) = self.connections.get_mut(connection as usize) else { return };
+        of.is_proved |= matched.is_some();
+        if !of.data_ways.contains(&at) {
+            of.data_ways.push(at);
+        }
+        if let Some(request) = of.requests.get_mut(request as usize) {
+            request.chunks.push(chunk);
+        }
+        let way = &mut self.ways[at as usize];
+        (way.role, way.current) = (Role::Data(connection), Some((connection, request)));
+    }
+
+    fn request(&self, connection: u32, request: u32) -> Option<&Request> {
+        self.connections.get(connection as usize)?.requests.get(request as usize)
+    }
+
+    /// Whether a request has immediate data on a way.
+    fn is_closed_on(&self, request: &Request, at: u32) -> bool {
+        self.chunks_of(request).any(|chunk| chunk.way == at && chunk.immediate.is_some())
+    }
+
+    fn chunks_of<'a>(&'a self, request: &'a Request) -> impl Iterator<Item = &'a Chunk> + Clone {
+        request.chunks.iter().filter_map(|&chunk| self.chunks.get(chunk as usize))
+    }
+
+    /// The oldest request that a message with this address and key can be of.
+    fn request_for(&self, at: u32, va: u64, rkey: u32, bytes: u32) -> Option<(u32, u32)> {
+        let way = self.ways.get(at as usize)?;
+        if let Role::Data(connection) = way.role
+            && let Some(request) = self.request_in(connection, at, (va, rkey, bytes))
+        {
+            return Some((connection, request));
+        }
+        let with_key = self.by_rkey.get(&rkey)?;
+        let is_opposite = |&&connection: &&u32| {
+            let first = self.connections.get(connection as usize).and_then(|of| of.cts_ways.first());
+            let cts = first.and_then(|&cts| self.ways.get(cts as usize));
+            cts.is_some_and(|cts| cts.key.src == way.key.dst && cts.key.dst == way.key.src)
+        };
+        let find = |&connection: &u32| {
+            self.request_in(connection, at, (va, rkey, bytes)).map(|request| (connection, request))
+        };
+        // Another device of a host has another address.
+        let opposite = with_key.iter().filter(is_opposite).find_map(find);
+        opposite.or_else(|| with_key.iter().filter(|one| !is_opposite(one)).filter(|&&one| self.has_devices(one)).find_map(find))
+    }
+
+    /// Whether the elements of a connection have keys of several devices.
+    fn has_devices(&self, connection: u32) -> bool {
+        let last = self.connections.get(connection as usize).and_then(|of| of.requests.last());
+        let elements = last.and_then(|last| last.cts.as_ref()).map_or(&[][..], |cts| &cts.elements);
+        elements.iter().any(|element| element.rkeys[1] != 0)
+    }
+
+    fn request_in(&self, connection: u32, at: u32, (va, rkey, bytes): (u64, u32, u32)) -> Option<u32> {
+        let of = self.connections.get(connection as usize)?;
+        let before = self.ways.get(at as usize)?.current.filter(|current| current.0 == connection);
+        // A queue pair takes requests in their order.
+        let from = before.map_or(0, |(_, request)| request as usize).max(of.open.saturating_sub(LOOK_BACK));
+        let fits = |request: &&(usize, &Request)| {
+            let request = request.1;
+            let element = request.cts.as_ref().is_some_and(|cts| {
+                cts.elements.iter().any(|element| element.has(va, rkey, bytes))
+            });
+            element && self.takes(of, request, at, (va, bytes))
+        };
+        let requests = of.requests.iter().enumerate().skip(from);
+        requests.map(|(n, request)| (n, request)).find(|one| fits(&one)).map(|(n, _)| n as u32)
+    }
+
+    /// Whether a request still takes a message of this way into this range.
+    fn takes(&self, of: &Connection, request: &Request, at: u32, (va, bytes): (u64, u32)) -> bool {
+        let mut chunks = self.chunks_of(request);
+        let end = va.saturating_add(bytes.into());
+        let overlaps = |chunk: &Chunk| {
+            !chunk.is_closing && chunk.bytes > 0 && va < chunk.va.saturating_add(chunk.bytes.into()) && chunk.va < end
+        };
+        if self.is_closed_on(request, at) || bytes > 0 && chunks.clone().any(overlaps) {
+            return false;
+        }
+        let is_single = request.cts.as_ref().is_some_and(|cts| cts.elements.len() == 1);
+        if bytes == 0 && is_single {
+            // An empty message: one for each queue pair.
+            let is_new = !chunks.clone().any(|chunk| chunk.way == at);
+            let ways = chunks.clone().map(|chunk| chunk.way).collect::<std::collections::BTreeSet<_>>().len();
+            return is_new && (of.ways_per_request == 0 || ways < of.ways_per_request);
+        }
+        // An empty message of several is repeated nowhere.
+        bytes > 0 || !chunks.any(|chunk| chunk.way == at && chunk.va == va && chunk.bytes == 0)
+    }
+
+    /// A WRITE with immediate data ended a message.
+    fn close(&mut self, at: u32, chunk: u32, immediate: u32) {
+        let Some(way) = self.ways.get(at as usize) else { return };
+        let Some((connection, request)) = way.current else { return };
+        let Some(of) = self.connections.get(connection as usize) else { return };
+        let Some(known) = of.requests.get(request as usize).filter(|known| known.chunks.contains(&chunk)) else {
+            return;
+        };
+        let bytes: u64 = self.chunks_of(known).filter(|chunk| !chunk.is_closing).map(|chunk| u64::from(chunk.bytes)).sum();
+        let single = known.cts.as_ref().is_none_or(|cts| cts.elements.len() == 1);
+        let ways: std::collections::BTreeSet<u32> = self.chunks_of(known).map(|chunk| chunk.way).collect();
+        let closed = self.chunks_of(known).filter(|chunk| chunk.immediate.is_some()).count();
+        let [big, little] = [immediate, immediate.swap_bytes()].map(|size| single && u64::from(size) == bytes);
+        let count = ways.len();
+        let Some(of) = self.connections.get_mut(connection as usize) else { return };
+        if big != little {
+            (of.big, of.little) = (of.big + u64::from(big), of.little + u64::from(little));
+        }
+        let Some(known) = of.requests.get_mut(request as usize) else { return };
+        known.immediate.get_or_insert(immediate);
+        known.closed = closed;
+        if closed == count {
+            of.open = of.open.max(request as usize);
+            if bytes > 0 && (big || little || !single) {
+                of.ways_per_request = of.ways_per_request.max(count);
+            }
+        }
+    }
+
+    fn on_acknowledge(&mut self, key: Key, packet: &Facts) {
+        let Some(aeth) = packet.aeth() else { return };
+        let (psn, time) = (packet.psn().0, packet.time());
+        let psn = match aeth.syndrome().is_ack() {
+            true => psn,
+            // What is before it arrived.
+            false => psn.wrapping_sub(1) & 0xff_ffff,
+        };
+        let may_begin = self.between.contains_key(&key.pair());
+        let Some(at) = self.way(key, packet, may_begin) else { return };
+        let peer = self.ways.get(at as usize).and_then(|way| way.peer).or_else(|| self.pair(at, psn));
+        match peer {
+            Some(peer) => self.acknowledge(peer, psn, time),
+            None => self.ways[at as usize].wait(psn, time),
+        }
+    }
+
+    /// All packets of a way up to this one are acknowledged.
+    fn acknowledge(&mut self, at: u32, psn: u32, time: i64) {
+        let Some(way) = self.ways.get_mut(at as usize) else { return };
+        way.forget_until(psn, time);
+        while let Some(&chunk) = way.chunks.get(way.acknowledged) {
+            let Some(chunk) = self.chunks.get_mut(chunk as usize) else { return };
+            if psn_distance(chunk.last_psn, psn) > 0 || chunk.first.1 > time {
+                return;
+            }
+            chunk.acknowledged = Some(time);
+            way.acknowledged += 1;
+        }
+    }
+
+    /// The way whose packets a way acknowledges: the one that has a message that ends with this PSN, if there is just one.
+    fn pair(&mut self, at: u32, psn: u32) -> Option<u32> {
+        let way = self.ways.get(at as usize)?;
+        let connections = match way.role {
+            Role::ClearToSend(connection) => vec![connection],
+            _ => self.between.get(&way.key.pair()).cloned().unwrap_or_default(),
+        };
+        let ends = |&other: &u32| {
+            let Some(other) = self.ways.get(other as usize) else { return false };
+            let waiting = other.chunks.iter().skip(other.acknowledged);
+            let mut last = waiting.filter_map(|&chunk| self.chunks.get(chunk as usize)).map(|chunk| chunk.last_psn);
+            other.peer.is_none() && other.key.src == way.key.dst && other.key.dst == way.key.src && last.any(|last| last == psn)
+        };
+        let mut found: Vec<u32> = match &way.candidates {
+            Some(candidates) => candidates.iter().copied().filter(ends).collect(),
+            None => {
+                let ways = connections.iter().filter_map(|&of| self.connections.get(of as usize));
+                ways.flat_map(|of| of.data_ways.iter().copied()).filter(ends).collect()
+            }
+        };
+        found.sort_unstable();
+        found.dedup();
+        if let [peer] = found[..] {
+            self.join(at, peer);
+            return Some(peer);
+        }
+        if !found.is_empty() {
+            self.ways[at as usize].candidates = Some(found);
+        }
+        None
+    }
+
+    /// Two ways belong together.
+    fn join(&mut self, at: u32, peer: u32) {
+        self.ways[at as usize].peer = Some(peer);
+        self.ways[peer as usize].peer = Some(at);
+        for (psn, time) in std::mem::take(&mut self.ways[at as usize].waiting) {
+            self.acknowledge(peer, psn, time);
+        }
+    }
+}
+
+impl Metric for Collectives {
+    fn on_pause(&mut self, paused: &Paused) {
+        if self.is_active && self.pauses.len() < MAX_PAUSES {
+            self.pauses.push(paused.clone());
+        }
+    }
+
+    fn heap_bytes(&self) -> usize {
+        let requests: usize = self.requests * (size_of::<Request>() + size_of::<Element>() + 16);
+        way::heap_bytes(&self.ways)
+            + self.ways.capacity() * size_of::<Way>()
+            + self.chunks.capacity() * size_of::<Chunk>()
+            + requests
+    }
+}
+
+/// Where the FIFO begins, with each number of slots.
+fn bases(slot: &Slot, va: u64) -> Vec<(u64, u64)> {
+    let stride = Slot::stride(slot.layout);
+    let base = |slots: u64| {
+        let at = slot.index.saturating_sub(1) % slots;
+        Some((slots, va.checked_sub(at * stride)?))
+    };
+    SLOTS.into_iter().filter_map(base).collect()
+}
+
+fn way_pair(ways: &[Way], at: u32) -> Option<Pair> {
+    ways.get(at as usize).map(|way| way.key.pair())
+}
+
+fn has_immediate(opcode: Opcode) -> bool {
+    matches!(opcode.code & 0x1f, 0x09 | 0x0b)
+}

@@ -1,0 +1,219 @@
+//! One direction to one queue pair: its PSNs, its messages, and what was sent again.
+
+use std::collections::VecDeque;
+
+use crate::{
+    analyze::packet::key::Key,
+    heap::Heap,
+};
+
+/// Packets of a way whose times are kept until they are acknowledged.
+const MOST_SENT: usize = 4096;
+/// Ranges of PSNs of a way that were passed over.
+const MOST_HOLES: usize = 64;
+/// Messages of a way that are kept to be acknowledged, or sent again.
+const MOST_CHUNKS: usize = 1024;
+/// Silences, recoveries and CNPs of a way.
+const MOST_SPANS: usize = 4096;
+/// Acknowledgements that wait until it is known what they acknowledge.
+const MOST_WAITING: usize = 4096;
+/// A shorter time between two packets of a message is no silence.
+const SILENT_NS: i64 = 5_000;
+/// PSNs have so many bits.
+const PSN_MASK: u32 = 0xff_ffff;
+
+/// How far a PSN is behind another one: negative where it is before.
+pub(super) fn psn_distance(psn: u32, from: u32) -> i32 {
+    (psn.wrapping_sub(from) << 8) as i32 >> 8
+}
+
+/// The PSN so many packets later.
+pub(super) fn psn_after(psn: u32, packets: u32) -> u32 {
+    psn.wrapping_add(packets) & PSN_MASK
+}
+
+/// What a way is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(super) enum Role {
+    #[default]
+    Unknown,
+    /// Clear-to-send WRITEs of a connection.
+    ClearToSend(u32),
+    /// Data of a connection.
+    Data(u32),
+}
+
+/// What a packet is in the order of its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// It has the expected PSN, or a later one.
+    New,
+    /// It was missing, or was sent before.
+    Again {
+        was_seen: bool,
+    },
+}
+
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub(super) struct Way {
+    pub(super) key: Key,
+    /// Capture interface and TTL where it was seen first: other records of its packets are copies.
+    pub(super) vantage: u16,
+    pub(super) path_tag: u64,
+    pub(super) role: Role,
+    /// The way back.
+    pub(super) peer: Option<u32>,
+    next: Option<u32>,
+    pub(super) last_ns: i64,
+    /// Packets that are not acknowledged: PSN, and when it was sent last.
+    sent: VecDeque<(u32, i64)>,
+    holes: Vec<(u32, u32, i64)>,
+    /// The packet before was one sent again, with this PSN.
+    again: Option<u32>,
+    /// Messages, the last ones, and how many of them are acknowledged.
+    pub(super) chunks: VecDeque<u32>,
+    pub(super) acknowledged: usize,
+    /// The request whose message was the last one.
+    pub(super) current: Option<(u32, u32)>,
+    /// Messages of no request.
+    pub(super) loose: Vec<u32>,
+    /// From when a packet was sent, or missed, until it was sent again.
+    pub(super) recoveries: Vec<(i64, i64)>,
+    /// Times between two packets of one message.
+    pub(super) silences: Vec<(i64, i64)>,
+    /// CNPs that came this way.
+    pub(super) cnps: Vec<i64>,
+    /// Acknowledgements, as long as nobody knows of what: PSN and time.
+    pub(super) waiting: Vec<(u32, i64)>,
+    /// The ways that they may be of, where there was one that told.
+    pub(super) candidates: Option<Vec<u32>>,
+    /// The shortest time from a packet to its acknowledgement.
+    pub(super) round_trip_ns: Option<i64>,
+    pub(super) mtu: u32,
+}
+
+impl Way {
+    pub(super) fn new(key: Key, vantage: u16, path_tag: u64) -> Way {
+        Way {
+            key,
+            vantage,
+            path_tag,
+            role: Role::Unknown,
+            peer: None,
+            next: None,
+            last_ns: i64::MIN,
+            sent: VecDeque::new(),
+            holes: Vec::new(),
+            again: None,
+            chunks: VecDeque::new(),
+            acknowledged: 0,
+            current: None,
+            loose: Vec::new(),
+            recoveries: Vec::new(),
+            silences: Vec::new(),
+            cnps: Vec::new(),
+            waiting: Vec::new(),
+            candidates: None,
+            round_trip_ns: None,
+            mtu: 0,
+        }
+    }
+
+    /// Takes a packet.
+    pub(super) fn step(&mut self, psn: u32, time: i64, begins: bool) -> Step {
+        let ahead = self.next.map_or(0, |next| psn_distance(psn, next));
+        if ahead < 0 {
+            return self.step_back(psn, time);
+        }
+        if ahead > 0
+            && let Some(next) = self.next
+            && self.holes.len() < MOST_HOLES
+        {
+            self.holes.push((next, psn, time));
+        }
+        if !begins && time.saturating_sub(self.last_ns) > SILENT_NS && self.last_ns != i64::MIN {
+            push_bounded(&mut self.silences, (self.last_ns, time));
+        }
+        (self.next, self.again) = (Some(psn_after(psn, 1)), None);
+        self.note(psn, time);
+        Step::New
+    }
+
+    fn step_back(&mut self, psn: u32, time: i64) -> Step {
+        let hole = self.holes.iter().position(|&(from, to, _)| {
+            psn_distance(psn, from) >= 0 && psn_distance(psn, to) < 0
+        });
+        let sent = self.sent.iter_mut().rev().find(|(before, _)| *before == psn);
+        let since = match (hole, sent) {
+            (Some(at), _) => {
+                let (from, to, since) = self.holes.swap_remove(at);
+                let rest = [(from, psn, since), (psn_after(psn, 1), to, since)];
+                self.holes.extend(rest.into_iter().filter(|(from, to, _)| from != to));
+                since
+            }
+            (None, Some((_, before))) => std::mem::replace(before, time),
+            (None, None) => self.last_ns,
+        };
+        // Those that follow a packet sent again cost no more than it did.
+        let goes_on = self.again.is_some_and(|before| psn_distance(psn, before) == 1);
+        self.again = Some(psn);
+        if !goes_on && since < time && since != i64::MIN {
+            push_bounded(&mut self.recoveries, (since, time));
+        }
+        self.last_ns = self.last_ns.max(time);
+        Step::Again { was_seen: hole.is_none() }
+    }
+
+    fn note(&mut self, psn: u32, time: i64) {
+        self.last_ns = self.last_ns.max(time);
+        if self.sent.len() == MOST_SENT {
+            self.sent.pop_front();
+        }
+        self.sent.push_back((psn, time));
+    }
+
+    /// A message begins.
+    pub(super) fn add_chunk(&mut self, chunk: u32) {
+        if self.chunks.len() == MOST_CHUNKS {
+            self.chunks.pop_front();
+            self.acknowledged = self.acknowledged.saturating_sub(1);
+        }
+        self.chunks.push_back(chunk);
+    }
+
+    /// All packets up to this one are acknowledged.
+    pub(super) fn forget_until(&mut self, psn: u32, time: i64) {
+        while let Some(&(sent, at)) = self.sent.front().filter(|(sent, _)| psn_distance(*sent, psn) <= 0) {
+            if sent == psn && time >= at {
+                let took = time - at;
+                self.round_trip_ns = Some(self.round_trip_ns.map_or(took, |least| least.min(took)));
+            }
+            self.sent.pop_front();
+        }
+    }
+
+    pub(super) fn cnp(&mut self, time: i64) {
+        push_bounded(&mut self.cnps, time);
+    }
+
+    /// An acknowledgement that waits.
+    pub(super) fn wait(&mut self, psn: u32, time: i64) {
+        if self.waiting.len() < MOST_WAITING {
+            self.waiting.push((psn, time));
+        }
+    }
+}
+
+fn push_bounded<T>(list: &mut Vec<T>, one: T) {
+    if list.len() < MOST_SPANS {
+        list.push(one);
+    }
+}
+
+/// Bytes on the heap beside those of the ways' lists of numbers.
+pub(super) fn heap_bytes(ways: &[Way]) -> usize {
+    let lists = |way: &Way| {
+        (way.sent.len() + way.recoveries.len() + way.silences.len()) * 16 + way.holes.len() * 16 + way.cnps.len() * 8
+    };
+    ways.iter().map(|way| way.chunks.heap_bytes() + way.loose.heap_bytes() + way.waiting.len() * 16 + lists(way)).sum()
+}

@@ -1,0 +1,75 @@
+//! What the collective's view reads of a WRITE, beyond what the analysis reads of every packet.
+
+use super::element::{self, Slot};
+use crate::{
+    opcode::{Opcode, Operation, Service},
+    wire::{Header, ImmDt, Reth},
+};
+
+/// Addresses, keys and immediate data of a WRITE over a reliable connection: of a packet that has a RETH, or immediate data. Threads
+/// that prepare frames hand it on beside them.
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub struct Glimpse {
+    /// The RETH's address and key; `None` without a RETH.
+    pub(crate) memory: Option<(u64, u32)>,
+    pub(crate) immediate: Option<u32>,
+    /// The payload, where it can be a clear-to-send slot.
+    pub(crate) slot: Option<Box<[u8]>>,
+}
+
+impl Glimpse {
+    /// What the captured bytes behind the BTH show; `None` for packets that are no WRITE with a RETH or with immediate data.
+    #[inline(always)]
+    pub(crate) fn of(opcode: Opcode, payload: u32, behind: &[u8]) -> Option<Glimpse> {
+        if is_watched(opcode) { Glimpse::read(opcode, payload, behind) } else { None }
+    }
+
+    #[inline(never)]
+    fn read(opcode: Opcode, payload: u32, behind: &[u8]) -> Option<Glimpse> {
+        let shape = opcode.shape();
+        let (memory, rest) = match shape.has_reth {
+            true => Reth::view(behind).map(|(reth, rest)| (Some((reth.va().0, reth.r_key().0)), rest))?,
+            false => (None, behind),
+        };
+        let immediate = if has_immediate(opcode) { Some(ImmDt::view(rest)?.0.data().0) } else { None };
+        let is_only = shape.begins && shape.ends && immediate.is_none();
+        let slot = rest.get(..payload as usize).filter(|_| is_only && element::may_be(payload));
+        let slot = slot.filter(|bytes| Slot::read(bytes).is_some()).map(Box::from);
+        Some(Glimpse { memory, immediate, slot })
+    }
+
+    /// Whether the packet may carry a clear-to-send slot: the view needs its payload.
+    pub(crate) fn has_slot(&self) -> bool {
+        self.slot.is_some()
+    }
+
+    /// Whether the view begins with this packet: it may be of a collective.
+    #[inline(always)]
+    pub fn begins_view(&self) -> bool {
+        self.immediate.is_some() || self.slot.is_some()
+    }
+}
+
+/// Whether packets of this code have a glimpse: WRITE First, Only and those with immediate data.
+#[inline(always)]
+pub(crate) fn is_watched(opcode: Opcode) -> bool {
+    let shape = opcode.shape();
+    shape.operation == Some(Operation::Write)
+        && (shape.has_reth || has_immediate(opcode))
+        && opcode.service() == Service::Rc
+}
+
+/// Whether the view may begin with a packet: [`Glimpse::begins_view`] says it for sure.
+#[inline(always)]
+pub(crate) fn may_begin_view(opcode: Opcode, payload: u32) -> bool {
+    let shape = opcode.shape();
+    shape.operation == Some(Operation::Write)
+        && shape.ends
+        && (has_immediate(opcode) || shape.begins && element::may_be(payload))
+}
+
+#[inline(always)]
+fn has_immediate(opcode: Opcode) -> bool {
+    // RDMA WRITE Last and Only, each with immediate data.
+    matches!(opcode.code & 0x1f, 0x09 | 0x0b)
+}
