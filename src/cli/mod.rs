@@ -6,6 +6,7 @@ mod arg;
 #[cfg(all(unix, feature = "live"))]
 mod capture;
 mod check;
+mod collectives;
 mod config;
 mod connections;
 mod counters;
@@ -113,6 +114,7 @@ commands! {
     connections::Connections,
     counters::Counters,
     nvme::Nvme,
+    collectives::Collectives,
     packets::Packets,
     #[cfg(feature = "parquet")]
     index::Index,

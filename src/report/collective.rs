@@ -102,10 +102,12 @@ records! {
         pub first_data_ns: Option<i64>,
         /// Its frame.
         pub first_frame: Option<u64>,
-        /// When its last packet was seen.
+        /// When its last packet was seen: sent for the first time.
         pub last_data_ns: Option<i64>,
         /// Its frame.
         pub last_frame: Option<u64>,
+        /// When one of its packets was sent again for the last time.
+        pub resent_ns: Option<i64>,
         /// When its last packet was acknowledged.
         pub acknowledged_ns: Option<i64>,
         /// Bytes that were sent.
@@ -220,7 +222,8 @@ impl Collectives {
             self.time.sentence()
         )];
         if let Some(operations) = &self.operations {
-            let period = self.period_ns.map_or_else(String::new, |ns| format!(", one every {}", duration(ns)));
+            let period =
+                self.period_ns.map_or_else(String::new, |ns| format!(", one every {}", duration(ns)));
             let ranks = self.ranks.len() as u64;
             text.push(format!(
                 "{}{period}, {} of {}",
@@ -268,14 +271,24 @@ impl RequestTime {
     pub fn sentence(&self) -> String {
         let share = |ns: u64| percent(ns as f64 / self.lasted_ns.max(1) as f64);
         let mut parts = Vec::new();
-        let late = [("receiver late", self.receiver_late_ns), ("sender late", self.sender_late_ns), ("one side late", self.late_ns)];
+        let late = [
+            ("receiver late", self.receiver_late_ns),
+            ("sender late", self.sender_late_ns),
+            ("one side late", self.late_ns),
+        ];
         parts.extend(late.into_iter().filter_map(|(name, ns)| Some(format!("{name} {}", share(ns?)))));
-        let network = [("paused", Some(self.paused_ns)), ("recovering", Some(self.recovering_ns)), ("throttled", self.throttled_ns), ("queueing", self.queueing_ns)];
+        let network = [
+            ("paused", Some(self.paused_ns)),
+            ("recovering", Some(self.recovering_ns)),
+            ("throttled", self.throttled_ns),
+            ("queueing", self.queueing_ns),
+        ];
         let of_network: Vec<String> = network
             .into_iter()
             .filter_map(|(name, ns)| ns.filter(|&ns| ns > 0).map(|ns| format!("{name} {}", share(ns))))
             .collect();
-        let of_network = if of_network.is_empty() { String::new() } else { format!(" ({})", of_network.join(", ")) };
+        let of_network =
+            if of_network.is_empty() { String::new() } else { format!(" ({})", of_network.join(", ")) };
         parts.push(format!("network {}{of_network}", share(self.network_ns)));
         parts.join(", ")
     }

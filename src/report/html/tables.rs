@@ -10,8 +10,8 @@ use serde::Serialize;
 
 use super::{Cell, Head, Lines, Table};
 use crate::report::{
-    Bounds, Connection, Episode, Flow, MarkedFlow, Pause, PauseEdge, Setup, SlowFlow, Sort, Space, Summary,
-    TimeCause, TrafficClass, View,
+    Bounds, CollectiveConnection, Connection, Episode, Flow, MarkedFlow, Pause, PauseEdge, Setup, SlowFlow,
+    Sort, Space, Summary, TimeCause, TrafficClass, View,
     chart::Picture,
     clean,
     figure::{self, Subject, Unit, Value, bounds},
@@ -31,6 +31,7 @@ pub(super) struct Tables {
     pub(super) marked: Table,
     pub(super) setups: Table,
     pub(super) classes: Table,
+    pub(super) collectives: Table,
     pub(super) hosts: Hosts,
     pub(super) pictures: Vec<Picture>,
     pub(super) lines: Lines,
@@ -43,6 +44,7 @@ impl Tables {
             "marked" => &self.marked,
             "setups" => &self.setups,
             "classes" => &self.classes,
+            "collective_connections" => &self.collectives,
             "pauses" => &self.pauses,
             "pause_tree" => &self.pause_tree,
             "ports" => &self.ports,
@@ -81,6 +83,7 @@ pub(super) fn tables(report: &View<'_>, pictures: Vec<Picture>, lines: Lines, mo
     let (connections, episodes) = (&report.connections, &report.episodes);
     let pauses = report.head.pause.as_deref().unwrap_or_default();
     let edges = report.head.pause_tree.as_ref().map_or(&[][..], |tree| &tree.edges);
+    let collectives = report.head.collectives.as_ref().map_or(&[][..], |all| &all.connections);
     let (marked, classes, slow) =
         (&report.head.congestion.flows, &report.head.traffic_classes, &report.head.slow_flows);
     let number = Head { label: "#".into(), unit: "flow", about: "Number of the flow".into() };
@@ -96,6 +99,7 @@ pub(super) fn tables(report: &View<'_>, pictures: Vec<Picture>, lines: Lines, mo
         marked: list(MARKED, marked.iter(), report.head.congestion.flow_count as usize, limit),
         setups: list(SETUPS, report.head.setups.iter(), report.head.setup_count as usize, limit),
         classes: list(CLASSES, classes.iter(), classes.len(), limit),
+        collectives: list(COLLECTIVES, collectives.iter(), collectives.len(), limit),
         ports: list(PORTS, ports.iter(), ports.len(), limit),
         hosts: Hosts::of(pairs),
         pictures,
@@ -468,6 +472,40 @@ const MARKED: &[Column<MarkedFlow>] = &[
         "The parameters whose model is nearest to the rate: a model, no measurement",
         |m, _| m.dcqcn.as_ref().map_or(Cell::None, |dcqcn| text(&dcqcn.best)),
     ),
+];
+
+const COLLECTIVES: &[Column<CollectiveConnection>] = &[
+    column("from", "text", "Who sends", |c, _| text(&c.sender)),
+    column("to", "text", "Who receives", |c, _| text(&c.receiver)),
+    optional("channel", "count", "A guess: the how manieth connection between these two", |c, _| {
+        number(c.channel)
+    }),
+    column(
+        "layout",
+        "text",
+        "Layout of the clear-to-send elements, and NCCL's versions that have it",
+        |c, _| text(c.layout.words()),
+    ),
+    column("known by", "text", "How it is known that it is one", |c, _| text(c.by.words())),
+    column("requests", "count", "Requests", |c, _| Cell::Number(c.requests)),
+    optional("unfinished", "count", "Requests that were not complete when the capture ended", |c, _| {
+        some(c.unfinished)
+    }),
+    column("bytes", "bytes", "Bytes of its requests", |c, _| Cell::Number(c.bytes)),
+    optional("receiver late", "ns", "The receiver had not asked for the data", |c, _| {
+        number(c.time.receiver_late_ns)
+    }),
+    optional("sender late", "ns", "The data was asked for, and not sent", |c, _| {
+        number(c.time.sender_late_ns)
+    }),
+    column("network", "ns", "From the first data until it was acknowledged", |c, _| {
+        Cell::Number(c.time.network_ns)
+    }),
+    optional("paused", "ns", "Of network: silent in a pause", |c, _| some(c.time.paused_ns)),
+    optional("recovering", "ns", "Of network: from a loss until the packet was sent again", |c, _| {
+        some(c.time.recovering_ns)
+    }),
+    optional("resent", "count", "Data packets that were sent again", |c, _| some(c.resent_packets)),
 ];
 
 const CLASSES: &[Column<TrafficClass>] = &[

@@ -44,23 +44,27 @@ impl Timed {
         let first = chunks().map(|chunk| chunk.first.1).min();
         let last = chunks().map(|chunk| chunk.last.1).max();
         let is_ended = |chunk: &Chunk| {
-            chunk.immediate.is_some() || chunks().any(|other| other.way == chunk.way && other.immediate.is_some())
+            chunk.immediate.is_some()
+                || chunks().any(|other| other.way == chunk.way && other.immediate.is_some())
         };
         let single = request.cts.as_ref().is_none_or(|cts| cts.elements.len() == 1);
         let bytes = chunks().filter(|chunk| !chunk.is_closing).map(|chunk| u64::from(chunk.bytes)).sum();
         let whole = match (request.immediate, single && of.big + of.little > 0) {
-            (Some(immediate), true) => u64::from(if of.big >= of.little { immediate } else { immediate.swap_bytes() }) <= bytes,
+            (Some(immediate), true) => {
+                u64::from(if of.big >= of.little { immediate } else { immediate.swap_bytes() }) <= bytes
+            }
             _ => true,
         };
         let is_complete = first.is_some() && chunks().all(is_ended) && whole;
         let acknowledged = chunks().map(|chunk| chunk.acknowledged).collect::<Option<Vec<i64>>>();
         let acknowledged = acknowledged.and_then(|times| times.into_iter().max());
+        let again_at = chunks().filter_map(|chunk| chunk.again).max();
         let cts = request.cts.as_ref();
         let again = cts.and_then(|cts| cts.again).filter(|&again| first.is_none_or(|first| again <= first));
         let asked = again.or(cts.map(|cts| cts.time));
         let begin = [cts.map(|cts| cts.time), first].into_iter().flatten().min().unwrap_or(all.last_ns);
         let end = match is_complete {
-            true => acknowledged.or(last).unwrap_or(all.last_ns),
+            true => acknowledged.or(last.max(again_at)).unwrap_or(all.last_ns),
             false => all.last_ns,
         };
         Timed {
@@ -124,10 +128,18 @@ impl Timed {
         self.time = time;
     }
 
-    fn cut_transfer(&self, time: &mut RequestTime, all: &Collectives, network: &Network, request: &Request, ways: &[&Way]) {
+    fn cut_transfer(
+        &self,
+        time: &mut RequestTime,
+        all: &Collectives,
+        network: &Network,
+        request: &Request,
+        ways: &[&Way],
+    ) {
         let Some(way) = ways.first() else { return };
         let Some(speed) = network.speed_bps(way.vantage >> 8).filter(|&bps| bps > 0) else { return };
-        let packets = |chunk: &Chunk| u64::from(super::psn_distance(chunk.last_psn, chunk.psn).unsigned_abs()) + 1;
+        let packets =
+            |chunk: &Chunk| u64::from(super::psn_distance(chunk.last_psn, chunk.psn).unsigned_abs()) + 1;
         let mut by_link = std::collections::BTreeMap::<u16, u64>::new();
         for chunk in all.chunks_of(request) {
             let Some(way) = all.ways.get(chunk.way as usize) else { continue };
@@ -150,7 +162,13 @@ impl Timed {
     }
 
     /// Times in pauses in which its sender was silent.
-    fn pauses(&self, all: &Collectives, network: &Network, ways: &[&Way], within: (i64, i64)) -> Vec<(i64, i64)> {
+    fn pauses(
+        &self,
+        all: &Collectives,
+        network: &Network,
+        ways: &[&Way],
+        within: (i64, i64),
+    ) -> Vec<(i64, i64)> {
         let mut found = Vec::new();
         for way in ways {
             let priority = network.priorities.of(way.path_tag);

@@ -114,6 +114,8 @@ struct Chunk {
     last_psn: u32,
     first: (u64, i64),
     last: (u64, i64),
+    /// When one of its packets was sent again for the last time.
+    again: Option<i64>,
     acknowledged: Option<i64>,
     immediate: Option<u32>,
     /// It has no data of the request: a WRITE that ends it.
@@ -209,7 +211,10 @@ impl Collectives {
         let Some(chunk) = self.chunk_of(at, psn) else { return };
         let immediate = glimpse.and_then(|glimpse| glimpse.immediate);
         let Some(of) = self.chunks.get_mut(chunk as usize) else { return };
-        of.last = of.last.max((frame, time));
+        match step {
+            Step::Again { was_seen: true } => of.again = of.again.max(Some(time)),
+            _ => of.last = of.last.max((frame, time)),
+        }
         of.resent += u32::from(step == Step::Again { was_seen: true });
         if let Some(immediate) = immediate
             && of.immediate.is_none()
@@ -223,9 +228,8 @@ impl Collectives {
     fn chunk_of(&self, way: u32, psn: u32) -> Option<u32> {
         let chunks = &self.ways.get(way as usize)?.chunks;
         chunks.iter().rev().copied().find(|&chunk| {
-            let has = |chunk: &Chunk| {
-                psn_distance(psn, chunk.psn) >= 0 && psn_distance(psn, chunk.last_psn) <= 0
-            };
+            let has =
+                |chunk: &Chunk| psn_distance(psn, chunk.psn) >= 0 && psn_distance(psn, chunk.last_psn) <= 0;
             self.chunks.get(chunk as usize).is_some_and(has)
         })
     }
@@ -318,6 +322,7 @@ impl Collectives {
             last_psn: psn_after(psn, packets - 1),
             first: (frame, time),
             last: (frame, time),
+            again: None,
             acknowledged: None,
             immediate: None,
             is_closing: false,
@@ -327,7 +332,8 @@ impl Collectives {
         let matched = if is_closing { None } else { self.request_for(at, va, rkey, bytes) };
         let may_close = has_immediate(packet.opcode());
         let closes = |&(connection, request): &(u32, u32)| {
-            may_close && self.request(connection, request).is_some_and(|request| !self.is_closed_on(request, at))
+            may_close
+                && self.request(connection, request).is_some_and(|request| !self.is_closed_on(request, at))
         };
         let place = matched.or_else(|| current.filter(closes));
         let Some((connection, request)) = place else {
@@ -383,7 +389,13 @@ impl Collectives {
         };
         // Another device of a host has another address.
         let opposite = with_key.iter().filter(is_opposite).find_map(find);
-        opposite.or_else(|| with_key.iter().filter(|one| !is_opposite(one)).filter(|&&one| self.has_devices(one)).find_map(find))
+        opposite.or_else(|| {
+            with_key
+                .iter()
+                .filter(|one| !is_opposite(one))
+                .filter(|&&one| self.has_devices(one))
+                .find_map(find)
+        })
     }
 
     /// Whether the elements of a connection have keys of several devices.
@@ -400,9 +412,10 @@ impl Collectives {
         let from = before.map_or(0, |(_, request)| request as usize).max(of.open.saturating_sub(LOOK_BACK));
         let fits = |request: &&(usize, &Request)| {
             let request = request.1;
-            let element = request.cts.as_ref().is_some_and(|cts| {
-                cts.elements.iter().any(|element| element.has(va, rkey, bytes))
-            });
+            let element = request
+                .cts
+                .as_ref()
+                .is_some_and(|cts| cts.elements.iter().any(|element| element.has(va, rkey, bytes)));
             element && self.takes(of, request, at, (va, bytes))
         };
         let requests = of.requests.iter().enumerate().skip(from);
@@ -414,7 +427,10 @@ impl Collectives {
         let mut chunks = self.chunks_of(request);
         let end = va.saturating_add(bytes.into());
         let overlaps = |chunk: &Chunk| {
-            !chunk.is_closing && chunk.bytes > 0 && va < chunk.va.saturating_add(chunk.bytes.into()) && chunk.va < end
+            !chunk.is_closing
+                && chunk.bytes > 0
+                && va < chunk.va.saturating_add(chunk.bytes.into())
+                && chunk.va < end
         };
         if self.is_closed_on(request, at) || bytes > 0 && chunks.clone().any(overlaps) {
             return false;
@@ -435,14 +451,17 @@ impl Collectives {
         let Some(way) = self.ways.get(at as usize) else { return };
         let Some((connection, request)) = way.current else { return };
         let Some(of) = self.connections.get(connection as usize) else { return };
-        let Some(known) = of.requests.get(request as usize).filter(|known| known.chunks.contains(&chunk)) else {
+        let Some(known) = of.requests.get(request as usize).filter(|known| known.chunks.contains(&chunk))
+        else {
             return;
         };
-        let bytes: u64 = self.chunks_of(known).filter(|chunk| !chunk.is_closing).map(|chunk| u64::from(chunk.bytes)).sum();
+        let bytes: u64 =
+            self.chunks_of(known).filter(|chunk| !chunk.is_closing).map(|chunk| u64::from(chunk.bytes)).sum();
         let single = known.cts.as_ref().is_none_or(|cts| cts.elements.len() == 1);
         let ways: std::collections::BTreeSet<u32> = self.chunks_of(known).map(|chunk| chunk.way).collect();
         let closed = self.chunks_of(known).filter(|chunk| chunk.immediate.is_some()).count();
-        let [big, little] = [immediate, immediate.swap_bytes()].map(|size| single && u64::from(size) == bytes);
+        let [big, little] =
+            [immediate, immediate.swap_bytes()].map(|size| single && u64::from(size) == bytes);
         let count = ways.len();
         let Some(of) = self.connections.get_mut(connection as usize) else { return };
         if big != little {
@@ -500,8 +519,12 @@ impl Collectives {
         let ends = |&other: &u32| {
             let Some(other) = self.ways.get(other as usize) else { return false };
             let waiting = other.chunks.iter().skip(other.acknowledged);
-            let mut last = waiting.filter_map(|&chunk| self.chunks.get(chunk as usize)).map(|chunk| chunk.last_psn);
-            other.peer.is_none() && other.key.src == way.key.dst && other.key.dst == way.key.src && last.any(|last| last == psn)
+            let mut last =
+                waiting.filter_map(|&chunk| self.chunks.get(chunk as usize)).map(|chunk| chunk.last_psn);
+            other.peer.is_none()
+                && other.key.src == way.key.dst
+                && other.key.dst == way.key.src
+                && last.any(|last| last == psn)
         };
         let mut found: Vec<u32> = match &way.candidates {
             Some(candidates) => candidates.iter().copied().filter(ends).collect(),

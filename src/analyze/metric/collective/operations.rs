@@ -2,8 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Collectives, cut::{Timed, ns}};
-use crate::report::{self, CollectiveCause, CollectiveConnection, CollectiveOperation, RequestTime, Straggler, Topology};
+use super::{
+    Collectives,
+    cut::{Timed, ns},
+};
+use crate::report::{
+    self, CollectiveCause, CollectiveConnection, CollectiveOperation, RequestTime, Straggler, Topology,
+};
 
 /// A silence of all connections divides operations if it is so many times longer than the longest one that does not.
 const APART: i64 = 4;
@@ -52,7 +57,8 @@ pub(super) fn group(timed: &mut [Timed], connections: usize) -> Option<Vec<Span>
 fn dividing(mut silences: Vec<i64>) -> i64 {
     silences.retain(|&silence| silence >= LEAST_NS);
     silences.sort_unstable();
-    let widest = silences.windows(2).max_by_key(|pair| pair[1] / pair[0].max(1)).map(|pair| (pair[0], pair[1]));
+    let widest =
+        silences.windows(2).max_by_key(|pair| pair[1] / pair[0].max(1)).map(|pair| (pair[0], pair[1]));
     match widest {
         Some((below, above)) if above / below.max(1) >= APART => above,
         _ => silences.first().copied().unwrap_or(i64::MAX),
@@ -76,7 +82,8 @@ pub(super) fn topology(connections: &[CollectiveConnection], ranks: usize) -> To
         return Topology::AllToAll;
     }
     let both = edges.iter().filter(|(from, to)| edges.contains(&(to, from))).count();
-    let is_tree = both == edges.len() && edges.len() == 2 * (ranks - 1) && next.values().all(|to| to.len() <= BRANCHES);
+    let is_tree =
+        both == edges.len() && edges.len() == 2 * (ranks - 1) && next.values().all(|to| to.len() <= BRANCHES);
     if is_tree && ranks > 2 { Topology::Tree } else { Topology::Pairs }
 }
 
@@ -127,13 +134,15 @@ impl Usual {
     fn lost(&self, one: &Timed) -> (u64, CollectiveCause) {
         let RequestTime { paused_ns, recovering_ns, transfer_ns, throttled_ns, .. } = one.time;
         let slow = self.0.get(&one.bytes).map_or(0, |usual| transfer_ns.saturating_sub(*usual));
-        let slower = if throttled_ns.unwrap_or(0) > 0 { CollectiveCause::Throttled } else { CollectiveCause::Slow };
+        let slower =
+            if throttled_ns.unwrap_or(0) > 0 { CollectiveCause::Throttled } else { CollectiveCause::Slow };
         let parts = [
             (paused_ns, CollectiveCause::Paused),
             (recovering_ns, CollectiveCause::Recovering),
             (slow, slower),
         ];
-        let most = parts.into_iter().max_by_key(|(lost, _)| *lost).map_or(CollectiveCause::Slow, |(_, cause)| cause);
+        let most =
+            parts.into_iter().max_by_key(|(lost, _)| *lost).map_or(CollectiveCause::Slow, |(_, cause)| cause);
         (paused_ns + recovering_ns + slow, most)
     }
 }
@@ -172,7 +181,8 @@ pub(super) fn rows(
             row.straggler_peer = blame.peer;
             row.cause = Some(blame.cause);
             row.connection = place.get(&one.connection).copied();
-            row.request = all.connections[one.connection].requests.get(one.request).map(|request| request.index);
+            row.request =
+                all.connections[one.connection].requests.get(one.request).map(|request| request.index);
             row.queue_pair = blame.queue_pair;
             row.lost_ns = Some(blame.lost);
         }
@@ -182,7 +192,13 @@ pub(super) fn rows(
 }
 
 /// What the endpoint that sends most sends, over the time: nccl-tests' bus bandwidth of rings, and of all to all.
-fn bus_bps(all: &Collectives, topology: Topology, timed: &[Timed], members: &[usize], lasted: u64) -> Option<u64> {
+fn bus_bps(
+    all: &Collectives,
+    topology: Topology,
+    timed: &[Timed],
+    members: &[usize],
+    lasted: u64,
+) -> Option<u64> {
     if !matches!(topology, Topology::Ring | Topology::AllToAll) || lasted == 0 {
         return None;
     }
@@ -323,7 +339,10 @@ impl Waits<'_> {
             let near = (to - from) / 4;
             let arrived = one.last.unwrap_or(i64::MAX);
             let is_there = arrived > from && arrived <= to && to - arrived <= near;
-            other != at && (receiver == late || !is_sender && sender == late) && is_there && self.wait(other).lost() * 2 >= ns(to - from)
+            other != at
+                && (receiver == late || !is_sender && sender == late)
+                && is_there
+                && self.wait(other).lost() * 2 >= ns(to - from)
         };
         let candidates = self.members.iter().copied().filter(is_part);
         candidates.max_by_key(|&other| self.wait(other).lost())
@@ -333,7 +352,8 @@ impl Waits<'_> {
     fn slowest_queue_pair(&self, at: usize) -> Option<u32> {
         let one = &self.timed[at];
         let request = self.all.connections.get(one.connection)?.requests.get(one.request)?;
-        let last = self.all.chunks_of(request).max_by_key(|chunk| chunk.acknowledged.unwrap_or(chunk.last.1))?;
+        let last =
+            self.all.chunks_of(request).max_by_key(|chunk| chunk.acknowledged.unwrap_or(chunk.last.1))?;
         self.all.ways.get(last.way as usize).map(|way| way.key.dest_qp())
     }
 }

@@ -11,8 +11,8 @@ use super::{
 use crate::{
     analyze::{network::Network, packet::element::element_bytes},
     report::{
-        self, CollectiveConnection, CollectiveRequest, CtsLayout, ImmediateOrder, Reason, RecognizedBy, RequestTime,
-        Why,
+        self, CollectiveConnection, CollectiveRequest, CtsLayout, ImmediateOrder, Reason, RecognizedBy,
+        RequestTime, Why,
     },
 };
 
@@ -94,10 +94,18 @@ impl Collectives {
         }
     }
 
-    fn rows(&self, shown: &[usize], timed: &[Timed], spans: Option<Vec<operations::Span>>) -> report::Collectives {
+    fn rows(
+        &self,
+        shown: &[usize],
+        timed: &[Timed],
+        spans: Option<Vec<operations::Span>>,
+    ) -> report::Collectives {
         let place: BTreeMap<usize, usize> = shown.iter().enumerate().map(|(row, &at)| (at, row)).collect();
-        let mut connections: Vec<CollectiveConnection> =
-            shown.iter().enumerate().map(|(row, &at)| self.connection_row(row, &self.connections[at])).collect();
+        let mut connections: Vec<CollectiveConnection> = shown
+            .iter()
+            .enumerate()
+            .map(|(row, &at)| self.connection_row(row, &self.connections[at]))
+            .collect();
         self.guess_channels(&mut connections);
         let mut rows = report::Collectives { not_listed: self.not_kept, ..report::Collectives::default() };
         for one in timed {
@@ -160,7 +168,10 @@ impl Collectives {
             why.insert("queue_pairs".into(), Reason::NoData);
         }
         if of.big == of.little {
-            why.insert("immediate_order".into(), if data.is_none() { Reason::NoData } else { Reason::TooFew });
+            why.insert(
+                "immediate_order".into(),
+                if data.is_none() { Reason::NoData } else { Reason::TooFew },
+            );
         }
         let slots = match of.slots[..] {
             [(slots, _)] => Some(slots),
@@ -192,8 +203,11 @@ impl Collectives {
             dscp: data.and_then(dscp),
             cts_dscp: cts.and_then(dscp),
             resent_packets: resent,
-            resent_cts: of.requests.iter().filter(|one| one.cts.as_ref().is_some_and(|cts| cts.again.is_some())).count()
-                as u64,
+            resent_cts: of
+                .requests
+                .iter()
+                .filter(|one| one.cts.as_ref().is_some_and(|cts| cts.again.is_some()))
+                .count() as u64,
             bytes_by_queue_pair: by_queue_pair,
             last_by_queue_pair: last_of,
             why,
@@ -208,7 +222,9 @@ impl Collectives {
             of_pair.entry((one.sender.clone(), one.receiver.clone())).or_default().push(at);
         }
         for mut all in of_pair.into_values() {
-            all.sort_by_key(|&at| connections[at].cts_queue_pairs.first().or(connections[at].queue_pairs.first()).copied());
+            all.sort_by_key(|&at| {
+                connections[at].cts_queue_pairs.first().or(connections[at].queue_pairs.first()).copied()
+            });
             for (channel, at) in all.into_iter().enumerate() {
                 connections[at].channel = Some(channel as u64);
             }
@@ -232,7 +248,9 @@ impl Collectives {
         }
         let elements = request.cts.as_ref().map_or(&[][..], |cts| &cts.elements);
         let size_of = |element: &super::Element| {
-            let chunks = self.chunks_of(request).filter(|chunk| !chunk.is_closing && element.has(chunk.va, chunk.rkey, chunk.bytes));
+            let chunks = self
+                .chunks_of(request)
+                .filter(|chunk| !chunk.is_closing && element.has(chunk.va, chunk.rkey, chunk.bytes));
             chunks.map(|chunk| u64::from(chunk.bytes)).sum::<u64>()
         };
         let mut why = Why::new();
@@ -244,9 +262,11 @@ impl Collectives {
         if one.first.is_none() {
             why.insert("first_data_ns".into(), Reason::NoData);
         } else if one.acknowledged.is_none() {
-            let heard = request.chunks.iter().filter_map(|&chunk| self.chunks.get(chunk as usize)).any(|chunk| {
-                self.ways.get(chunk.way as usize).is_some_and(|way| way.peer.is_some())
-            });
+            let heard = request
+                .chunks
+                .iter()
+                .filter_map(|&chunk| self.chunks.get(chunk as usize))
+                .any(|chunk| self.ways.get(chunk.way as usize).is_some_and(|way| way.peer.is_some()));
             let reason = if heard { Reason::Midstream } else { Reason::Unpaired };
             why.insert("acknowledged_ns".into(), reason);
         }
@@ -264,6 +284,7 @@ impl Collectives {
             first_frame: frames().map(|chunk| chunk.first.0).min(),
             last_data_ns: one.last,
             last_frame: frames().map(|chunk| chunk.last.0).max(),
+            resent_ns: frames().filter_map(|chunk| chunk.again).max(),
             acknowledged_ns: one.acknowledged,
             bytes: one.bytes,
             sizes: if elements.len() > 1 { elements.iter().map(size_of).collect() } else { Vec::new() },

@@ -2,10 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::{
-    analyze::packet::key::Key,
-    heap::Heap,
-};
+use crate::{analyze::packet::key::Key, heap::Heap};
 
 /// Packets of a way whose times are kept until they are acknowledged.
 const MOST_SENT: usize = 4096;
@@ -49,9 +46,7 @@ pub(super) enum Step {
     /// It has the expected PSN, or a later one.
     New,
     /// It was missing, or was sent before.
-    Again {
-        was_seen: bool,
-    },
+    Again { was_seen: bool },
 }
 
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
@@ -140,9 +135,10 @@ impl Way {
     }
 
     fn step_back(&mut self, psn: u32, time: i64) -> Step {
-        let hole = self.holes.iter().position(|&(from, to, _)| {
-            psn_distance(psn, from) >= 0 && psn_distance(psn, to) < 0
-        });
+        let hole = self
+            .holes
+            .iter()
+            .position(|&(from, to, _)| psn_distance(psn, from) >= 0 && psn_distance(psn, to) < 0);
         let sent = self.sent.iter_mut().rev().find(|(before, _)| *before == psn);
         let since = match (hole, sent) {
             (Some(at), _) => {
@@ -213,7 +209,11 @@ fn push_bounded<T>(list: &mut Vec<T>, one: T) {
 /// Bytes on the heap beside those of the ways' lists of numbers.
 pub(super) fn heap_bytes(ways: &[Way]) -> usize {
     let lists = |way: &Way| {
-        (way.sent.len() + way.recoveries.len() + way.silences.len()) * 16 + way.holes.len() * 16 + way.cnps.len() * 8
+        (way.sent.len() + way.recoveries.len() + way.silences.len()) * 16
+            + way.holes.len() * 16
+            + way.cnps.len() * 8
     };
-    ways.iter().map(|way| way.chunks.heap_bytes() + way.loose.heap_bytes() + way.waiting.len() * 16 + lists(way)).sum()
+    ways.iter()
+        .map(|way| way.chunks.heap_bytes() + way.loose.heap_bytes() + way.waiting.len() * 16 + lists(way))
+        .sum()
 }

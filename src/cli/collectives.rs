@@ -1,0 +1,195 @@
+//! `rdmawire collectives`: NCCL's requests and operations, and who was waited for.
+
+use std::{
+    io::{self, Write},
+    path::PathBuf,
+};
+
+use clap::Args;
+use comfy_table::{ContentArrangement, Table, presets};
+use serde::Serialize;
+
+use super::{
+    Outcome,
+    input::{Joining, describe, try_open},
+    signals::{STOP, end_on_signal},
+    tracking::{Tracking, feed},
+};
+use rdmawire::{
+    analyze::Analysis,
+    capture::{Merge, Series},
+    report::{
+        CollectiveConnection, CollectiveOperation, CollectiveRequest, Collectives as Report, clean,
+        units::{bits, bytes, count, duration, percent, several, utc},
+    },
+};
+
+/// Show the requests of NCCL's transport, what their time went to, and who was waited for.
+///
+/// A receiver asks for data by a WRITE of a clear-to-send element into the sender's FIFO, and the sender WRITEs to the address and with the
+/// key that it has: that proves what the packets are. The time of each request is cut into receiver late, sender late and network.
+/// Captures of several hosts are read as one trace: their clocks should agree.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  rdmawire collectives pcaps/nccl_ring.pcap
+  rdmawire collectives pcaps/nccl_ring.pcap --speed 400G --json")]
+pub(super) struct Collectives {
+    /// Captures, also of several hosts; - is standard input.
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    joining: Joining,
+    /// Rows of each list; 0: all.
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    top: usize,
+    /// Print one JSON object, with all requests.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    tracking: Tracking,
+}
+
+/// The object of --json.
+#[derive(Serialize)]
+struct Output<'a> {
+    schema: &'static str,
+    files: Vec<String>,
+    /// As in the report of `analyze`; null where there is no such traffic.
+    collectives: Option<&'a Report>,
+}
+
+impl Collectives {
+    pub(super) fn run(self) -> anyhow::Result<Outcome> {
+        end_on_signal(&STOP);
+        let parts = self.joining.captures(&self.files)?;
+        let captures: Vec<Series> = parts.iter().filter_map(|parts| try_open(parts)).collect();
+        if captures.is_empty() {
+            return Ok(Outcome::Failed);
+        }
+        let is_opened = captures.len() == parts.len();
+        let mut source = Merge::of(captures, Merge::WINDOW_NS);
+        let options = self.tracking.options(1);
+        let mut analysis = Analysis::new(options.clone());
+        let is_all = feed(&mut source, &options, &self.tracking.filter()?, &mut analysis);
+        let files = describe(source.captures(), analysis.frames());
+        let ended = analysis.end().from(files);
+        let report = ended.report();
+        let found = report.head.collectives.as_ref();
+        let mut out = io::BufWriter::new(io::stdout().lock());
+        if self.json {
+            let files = report.head.capture.files.clone();
+            let output = Output { schema: "rdmawire.collectives/1", files, collectives: found };
+            serde_json::to_writer_pretty(&mut out, &output).map_err(io::Error::from)?;
+            writeln!(out)?;
+        } else {
+            match found {
+                Some(found) => self.write(found, &mut out)?,
+                None => writeln!(
+                    out,
+                    "No collectives: no clear-to-send elements, and no immediate data that is the size of its message."
+                )?,
+            }
+        }
+        out.flush()?;
+        Ok(if is_all && is_opened { Outcome::Done } else { Outcome::Failed })
+    }
+
+    fn write(&self, found: &Report, out: &mut impl Write) -> io::Result<()> {
+        for sentence in found.sentences() {
+            writeln!(out, "{}", clean(&sentence))?;
+        }
+        let most = if self.top == 0 { usize::MAX } else { self.top };
+        self.section(out, "Connections", &CONNECTIONS, found.connections.iter().map(connection), most)?;
+        if let Some(operations) = &found.operations {
+            self.section(out, "Operations", &OPERATIONS, operations.iter().map(operation), most)?;
+        }
+        let mut slow: Vec<&CollectiveRequest> = found.requests.iter().collect();
+        slow.sort_by_key(|request| std::cmp::Reverse(request.time.lasted_ns));
+        self.section(out, "Longest requests", &REQUESTS, slow.into_iter().map(request), most)
+    }
+
+    fn section(
+        &self,
+        out: &mut impl Write,
+        title: &str,
+        head: &[&str],
+        rows: impl Iterator<Item = Vec<String>>,
+        most: usize,
+    ) -> io::Result<()> {
+        let mut table = Table::new();
+        table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+        table.set_header(head);
+        let mut left_out = 0;
+        for row in rows {
+            match table.row_count() < most {
+                true => _ = table.add_row(row),
+                false => left_out += 1,
+            }
+        }
+        writeln!(out, "\n{title}\n{}", table.trim_fmt())?;
+        if left_out > 0 {
+            writeln!(out, "  and {} more (--top 0 shows all)", count(left_out))?;
+        }
+        Ok(())
+    }
+}
+
+const CONNECTIONS: [&str; 9] =
+    ["#", "from", "to", "channel", "queue pairs", "layout", "requests", "bytes", "time"];
+
+fn connection(one: &CollectiveConnection) -> Vec<String> {
+    let queue_pairs: Vec<String> = one.queue_pairs.iter().map(|qp| format!("{qp:#x}")).collect();
+    vec![
+        one.connection.to_string(),
+        clean(&one.sender).into_owned(),
+        clean(&one.receiver).into_owned(),
+        one.channel.map_or_else(String::new, |channel| channel.to_string()),
+        queue_pairs.join(" "),
+        format!("{} ({})", one.layout.words(), one.immediate_order.words()),
+        count(one.requests),
+        bytes(one.bytes),
+        one.time.sentence(),
+    ]
+}
+
+const OPERATIONS: [&str; 7] = ["#", "begins", "lasts", "requests", "bytes", "bus", "waited for"];
+
+fn operation(one: &CollectiveOperation) -> Vec<String> {
+    let waited = match (&one.straggler, one.cause, one.lost_ns) {
+        (Some(rank), Some(cause), Some(lost)) => {
+            let share = percent(lost as f64 / one.lasted_ns.max(1) as f64);
+            format!("{}: {}, {} ({share})", clean(rank), cause.words(), duration(lost))
+        }
+        _ => String::new(),
+    };
+    vec![
+        one.operation.to_string(),
+        utc(one.start_ns),
+        duration(one.lasted_ns),
+        count(one.requests),
+        bytes(one.bytes),
+        one.bus_bps.map_or_else(String::new, |bps| bits(bps as f64)),
+        waited,
+    ]
+}
+
+const REQUESTS: [&str; 6] = ["connection", "request", "frames", "bytes", "lasts", "time"];
+
+fn request(one: &CollectiveRequest) -> Vec<String> {
+    let frames = match (one.first_frame, one.last_frame) {
+        (Some(first), Some(last)) => format!("{first}–{last}"),
+        _ => "no data".to_owned(),
+    };
+    let queue_pairs = match one.queue_pairs.len() {
+        0 | 1 => String::new(),
+        n => format!(" on {}", several(n as u64, "queue pair")),
+    };
+    vec![
+        one.connection.to_string(),
+        count(one.index),
+        frames,
+        format!("{}{queue_pairs}", bytes(one.bytes)),
+        duration(one.time.lasted_ns),
+        one.time.sentence(),
+    ]
+}
