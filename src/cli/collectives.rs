@@ -31,8 +31,8 @@ use rdmawire::{
 /// Captures of several hosts are read as one trace: their clocks should agree.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  rdmawire collectives pcaps/nccl_ring.pcap
-  rdmawire collectives pcaps/nccl_ring.pcap --speed 400G --json")]
+  rdmawire collectives x.pcap
+  rdmawire collectives x.pcap --speed 400G --json")]
 pub(super) struct Collectives {
     /// Captures, also of several hosts; - is standard input.
     #[arg(required = true, value_name = "FILE")]

@@ -27,7 +27,8 @@ records! {
         pub topology: Topology,
         /// Endpoints that send or receive: ranks, as far as the network shows them.
         pub ranks: Vec<String>,
-        /// Operations, by time: requests with no silence of all connections between them. `None` with one connection only.
+        /// Operations, by time: requests with no silence of all connections between them. `None` with one connection only, and
+        /// without elements of two connections at least: then a silence may be a wait.
         pub operations: Option<Vec<CollectiveOperation>>,
         /// The time from the beginning of an operation to that of the next one: the median.
         pub period_ns: Option<u64>,
@@ -122,8 +123,8 @@ records! {
         pub queue_pairs: Vec<u32>,
         /// Bytes on each of these.
         pub queue_pair_bytes: Vec<u64>,
-        /// It is complete: on each of its queue pairs a WRITE with immediate data ended it.
-        pub is_complete: bool,
+        /// It is complete: on each of its queue pairs a WRITE with immediate data ended it. `None` where its data was not captured.
+        pub is_complete: Option<bool>,
         /// What its time went to.
         pub time: RequestTime,
         /// Why figures are missing.
@@ -247,7 +248,7 @@ impl Collectives {
     }
 
     fn unfinished_sentence(&self) -> String {
-        let hung = self.requests.iter().find(|request| !request.is_complete);
+        let hung = self.requests.iter().find(|request| request.is_complete == Some(false));
         let Some((hung, of)) = hung.and_then(|one| Some((one, self.connections.get(one.connection)?))) else {
             return format!("{} not complete", several(self.unfinished, "request"));
         };
@@ -271,6 +272,9 @@ impl RequestTime {
     pub fn sentence(&self) -> String {
         let share = |ns: u64| percent(ns as f64 / self.lasted_ns.max(1) as f64);
         let mut parts = Vec::new();
+        if self.lasted_ns == 0 {
+            return "times not known".to_owned();
+        }
         let late = [
             ("receiver late", self.receiver_late_ns),
             ("sender late", self.sender_late_ns),

@@ -30,6 +30,7 @@ mod cli_analyze;
 mod cli_dissect;
 #[cfg(feature = "sim")]
 mod cm_timeout;
+mod collectives;
 mod congestion;
 mod corpus;
 mod counters;

@@ -15,6 +15,8 @@ pub struct Glimpse {
     pub(crate) immediate: Option<u32>,
     /// The payload, where it can be a clear-to-send slot.
     pub(crate) slot: Option<Box<[u8]>>,
+    /// It is as long as a clear-to-send slot, and its payload was not captured.
+    pub(crate) is_cut: bool,
 }
 
 impl Glimpse {
@@ -33,9 +35,11 @@ impl Glimpse {
         };
         let immediate = if has_immediate(opcode) { Some(ImmDt::view(rest)?.0.data().0) } else { None };
         let is_only = shape.begins && shape.ends && immediate.is_none();
-        let slot = rest.get(..payload as usize).filter(|_| is_only && element::may_be(payload));
+        let is_as_long = is_only && element::may_be(payload);
+        let is_cut = is_as_long && rest.len() < payload as usize;
+        let slot = rest.get(..payload as usize).filter(|_| is_as_long);
         let slot = slot.filter(|bytes| Slot::read(bytes).is_some()).map(Box::from);
-        Some(Glimpse { memory, immediate, slot })
+        Some(Glimpse { memory, immediate, slot, is_cut })
     }
 
     /// Whether the packet may carry a clear-to-send slot: the view needs its payload.
@@ -46,7 +50,7 @@ impl Glimpse {
     /// Whether the view begins with this packet: it may be of a collective.
     #[inline(always)]
     pub fn begins_view(&self) -> bool {
-        self.immediate.is_some() || self.slot.is_some()
+        self.immediate.is_some() || self.slot.is_some() || self.is_cut
     }
 }
 

@@ -28,6 +28,8 @@ pub(super) struct Timed {
     pub(super) last: Option<i64>,
     pub(super) acknowledged: Option<i64>,
     pub(super) is_complete: bool,
+    /// Data would have been seen, if there had been some.
+    pub(super) shows_data: bool,
     pub(super) bytes: u64,
     /// Since when its time counts, and until when.
     pub(super) begin: i64,
@@ -63,7 +65,9 @@ impl Timed {
         let again = cts.and_then(|cts| cts.again).filter(|&again| first.is_none_or(|first| again <= first));
         let asked = again.or(cts.map(|cts| cts.time));
         let begin = [cts.map(|cts| cts.time), first].into_iter().flatten().min().unwrap_or(all.last_ns);
+        let shows_data = !of.data_ways.is_empty() || all.is_forward_seen(of);
         let end = match is_complete {
+            _ if !shows_data => begin,
             true => acknowledged.or(last.max(again_at)).unwrap_or(all.last_ns),
             false => all.last_ns,
         };
@@ -76,6 +80,7 @@ impl Timed {
             last,
             acknowledged,
             is_complete,
+            shows_data,
             bytes,
             begin,
             end: end.max(begin),
@@ -87,6 +92,9 @@ impl Timed {
     /// Cuts its time, which begins then.
     pub(super) fn cut(&mut self, all: &Collectives, network: &Network, begin: i64) {
         self.begin = begin.min(self.end);
+        if !self.shows_data {
+            return;
+        }
         let of = &all.connections[self.connection];
         let Some(request) = of.requests.get(self.request) else { return };
         let (begin, end) = (self.begin, self.end);
@@ -192,6 +200,14 @@ impl Connection {
     fn round_trip_to_sender(&self, all: &Collectives) -> Option<i64> {
         let ways = self.cts_ways.iter().filter_map(|&way| all.ways.get(way as usize));
         ways.filter_map(|way| way.round_trip_ns).min()
+    }
+}
+
+impl Collectives {
+    /// Whether packets were seen from the sender to the receiver of a connection.
+    pub(super) fn is_forward_seen(&self, of: &Connection) -> bool {
+        let Some(cts) = of.cts_ways.first().and_then(|&way| self.ways.get(way as usize)) else { return true };
+        self.ways.iter().any(|way| way.key.src == cts.key.dst && way.key.dst == cts.key.src)
     }
 }
 

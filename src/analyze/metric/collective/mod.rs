@@ -54,6 +54,8 @@ pub(crate) struct Collectives {
     /// Connections between two addresses, and those whose elements have a key.
     between: HashMap<Pair, Vec<u32>, RandomState>,
     by_rkey: HashMap<u32, Vec<u32>, RandomState>,
+    /// Ways between two addresses that have messages of no request.
+    loose: HashMap<Pair, Vec<u32>, RandomState>,
     chunks: Vec<Chunk>,
     requests: usize,
     /// Requests and messages that were not kept.
@@ -337,10 +339,7 @@ impl Collectives {
         };
         let place = matched.or_else(|| current.filter(closes));
         let Some((connection, request)) = place else {
-            if let Some(way) = self.ways.get_mut(at as usize) {
-                way.loose.push(chunk);
-            }
-            return;
+            return self.keep_loose(at, chunk);
         };
         if let Some(of) = self.chunks.get_mut(chunk as usize) {
             of.is_closing = matched.is_none();
@@ -355,6 +354,15 @@ impl Collectives {
         }
         let way = &mut self.ways[at as usize];
         (way.role, way.current) = (Role::Data(connection), Some((connection, request)));
+    }
+
+    /// A message of no request.
+    fn keep_loose(&mut self, at: u32, chunk: u32) {
+        let Some(way) = self.ways.get_mut(at as usize) else { return };
+        if way.loose.is_empty() {
+            self.loose.entry(way.key.pair()).or_default().push(at);
+        }
+        way.loose.push(chunk);
     }
 
     fn request(&self, connection: u32, request: u32) -> Option<&Request> {
@@ -486,7 +494,7 @@ impl Collectives {
             // What is before it arrived.
             false => psn.wrapping_sub(1) & 0xff_ffff,
         };
-        let may_begin = self.between.contains_key(&key.pair());
+        let may_begin = self.between.contains_key(&key.pair()) || self.loose.contains_key(&key.pair());
         let Some(at) = self.way(key, packet, may_begin) else { return };
         let peer = self.ways.get(at as usize).and_then(|way| way.peer).or_else(|| self.pair(at, psn));
         match peer {
@@ -530,7 +538,8 @@ impl Collectives {
             Some(candidates) => candidates.iter().copied().filter(ends).collect(),
             None => {
                 let ways = connections.iter().filter_map(|&of| self.connections.get(of as usize));
-                ways.flat_map(|of| of.data_ways.iter().copied()).filter(ends).collect()
+                let loose = self.loose.get(&way.key.pair()).into_iter().flatten().copied();
+                ways.flat_map(|of| of.data_ways.iter().copied()).chain(loose).filter(ends).collect()
             }
         };
         found.sort_unstable();

@@ -35,7 +35,7 @@ pub(super) fn group(timed: &mut [Timed], connections: usize) -> Option<Vec<Span>
     }
     let mut until = i64::MIN;
     let mut silences = Vec::new();
-    for one in timed.iter() {
+    for one in timed.iter().filter(|one| one.shows_data) {
         if until != i64::MIN && one.begin > until {
             silences.push(one.begin - until);
         }
@@ -43,7 +43,7 @@ pub(super) fn group(timed: &mut [Timed], connections: usize) -> Option<Vec<Span>
     }
     let least = dividing(silences);
     let mut spans: Vec<Span> = Vec::new();
-    for one in timed.iter_mut() {
+    for one in timed.iter_mut().filter(|one| one.shows_data) {
         match spans.last_mut() {
             Some(last) if one.begin.saturating_sub(last.end) < least => last.end = last.end.max(one.end),
             _ => spans.push(Span { start: one.begin, end: one.end }),

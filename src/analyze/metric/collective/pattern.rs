@@ -141,8 +141,14 @@ impl Collectives {
                 && messages.iter().all(is_element)
                 && messages.iter().zip(&firsts).all(|(cts, first)| cts.first.1 <= *first)
         };
-        let mut found = (0..self.ways.len() as u32).filter(fits);
-        let (Some(at), None) = (found.next(), found.next()) else { return };
+        let found: Vec<u32> = (0..self.ways.len() as u32).filter(fits).collect();
+        // It goes on one of the connection's queue pairs.
+        let back = of.data_ways.iter().filter_map(|&way| self.ways.get(way as usize)?.peer);
+        let own: Vec<u32> = back.filter(|back| found.contains(back)).collect();
+        let (&[at] | &[at, ..]) = (if own.is_empty() && found.len() == 1 { &found[..] } else { &own[..] })
+        else {
+            return;
+        };
         for (request, cts) in of.requests.iter_mut().zip(self.messages(at)) {
             let (frame, time) = cts.first;
             request.cts = Some(Cts { frame, time, again: None, way: at, elements: Vec::new() });

@@ -37,7 +37,10 @@ impl Collectives {
             timed.extend(requests.map(|(n, request)| Timed::of(&all, at, n, request)));
         }
         timed.sort_by_key(|one| (one.begin, one.connection, one.request));
-        let operations = operations::group(&mut timed, shown.len());
+        // Without elements, a silence says nothing: somebody may be waited for.
+        let is_whole = |of: &Connection| !of.data_ways.is_empty() && !of.cts_ways.is_empty();
+        let of_data = shown.iter().filter(|&&at| is_whole(&all.connections[at])).count();
+        let operations = operations::group(&mut timed, of_data);
         all.cut(network, &mut timed, operations.as_deref());
         Some(all.rows(&shown, &timed, operations))
     }
@@ -71,7 +74,7 @@ impl Collectives {
     /// Whether a connection is sure enough to be shown.
     fn is_shown(&self, at: usize) -> bool {
         let of = &self.connections[at];
-        if of.is_proved || of.cts_ways.is_empty() {
+        if !of.data_ways.is_empty() {
             return !of.requests.is_empty();
         }
         let counts_up = of.requests.windows(2).filter(|pair| pair[1].index == pair[0].index + 1).count();
@@ -114,10 +117,11 @@ impl Collectives {
             let connection = &mut connections[row];
             connection.requests += 1;
             connection.bytes += one.bytes;
-            connection.unfinished += u64::from(!one.is_complete);
+            let is_unfinished = one.shows_data && !one.is_complete;
+            connection.unfinished += u64::from(is_unfinished);
             connection.time.add(&one.time);
             rows.bytes += one.bytes;
-            rows.unfinished += u64::from(!one.is_complete);
+            rows.unfinished += u64::from(is_unfinished);
             rows.time.add(&one.time);
             rows.requests.push(self.request_row(row, one, request));
         }
@@ -165,7 +169,10 @@ impl Collectives {
             why.insert("cts_queue_pairs".into(), Reason::NoElements);
         }
         if data.is_none() {
-            why.insert("queue_pairs".into(), Reason::NoData);
+            why.insert(
+                "queue_pairs".into(),
+                if self.is_forward_seen(of) { Reason::NoData } else { Reason::OneWay },
+            );
         }
         if of.big == of.little {
             why.insert(
@@ -259,7 +266,11 @@ impl Collectives {
                 why.insert(field.into(), Reason::NoElements);
             }
         }
-        if one.first.is_none() {
+        if !one.shows_data {
+            for field in ["first_data_ns", "is_complete", "receiver_late_ns", "sender_late_ns"] {
+                why.insert(field.into(), Reason::OneWay);
+            }
+        } else if one.first.is_none() {
             why.insert("first_data_ns".into(), Reason::NoData);
         } else if one.acknowledged.is_none() {
             let heard = request
@@ -292,7 +303,7 @@ impl Collectives {
             immediate: request.immediate,
             queue_pairs,
             queue_pair_bytes,
-            is_complete: one.is_complete,
+            is_complete: one.shows_data.then_some(one.is_complete),
             time: RequestTime::clone(&one.time),
             why,
         }

@@ -7,8 +7,8 @@ use super::{
     sums::Sums,
 };
 use crate::report::{
-    Affected, Congestion, Head, MarkedFlow, NotDecoded, Pause, PauseCulprit, PauseViolations, SlowFlow,
-    Space, TimeCause, TimeShare,
+    Affected, CollectiveCause, Congestion, Head, MarkedFlow, NotDecoded, Pause, PauseCulprit,
+    PauseViolations, SlowFlow, Space, TimeCause, TimeShare,
     units::{bits, bytes, count, duration, percent, priority, several},
 };
 
@@ -449,6 +449,25 @@ pub(super) fn microbursts(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn F
         bits(worst.mean_bps as f64)
     );
     say(Seen::new(n, text));
+}
+
+/// A request of a collective that never ended.
+pub(super) fn hung_collectives(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    for_stragglers(head, say, |cause| cause == CollectiveCause::Hang);
+}
+
+/// Who was waited for in collectives.
+pub(super) fn stragglers(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    for_stragglers(head, say, |cause| cause != CollectiveCause::Hang);
+}
+
+fn for_stragglers(head: &Head, say: &mut dyn FnMut(Seen), is_meant: impl Fn(CollectiveCause) -> bool) {
+    for one in head.collectives.iter().flat_map(|all| &all.stragglers).filter(|one| is_meant(one.cause)) {
+        say(Seen {
+            time: one.lost_ns,
+            ..Seen::new(one.operations, format!("operations {}", one.sentence()))
+        });
+    }
 }
 
 /// An end that had no credits for a shorter time, or a smaller share of the time, is not worth a finding.

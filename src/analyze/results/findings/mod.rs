@@ -524,6 +524,16 @@ pub static FINDINGS: &[FindingKind] = findings! {
         "the mean rate does not show them: spread the senders in time, pace them, or give the switch's queue more buffer"
         Capture(capture::microbursts);
 
+    "collective.hang" Warning [BothDirections]
+        "A request of a collective was not complete when the capture ended, and nothing happened for longer than its operation took before."
+        "look at the endpoint that the request waits for: its process, its GPU, its link; NCCL's own log of that rank says which operation it is in"
+        Capture(capture::hung_collectives);
+
+    "collective.straggler" Note [BothDirections]
+        "Operations of a collective waited for one endpoint, or for one path, for a twentieth of their time or more."
+        "a host that is late is late in computing or in posting: look there, not at the network; a path that is slow, paused or loses packets has findings of its own"
+        Capture(capture::stragglers);
+
     "class.ack" Note []
         "ACKs are in another traffic class than the data that they acknowledge."
         "if that is intended, say so in the map (ack); else check the traffic class of the responder's queue pair"

@@ -1,0 +1,195 @@
+//! NCCL's requests, found in captures of its own transport; and captures of others, of which nothing is claimed.
+
+use std::{fs, path::Path};
+
+use crate::support::trace;
+use rdmawire::{
+    analyze::{Analysis, Options},
+    report::{
+        CollectiveCause, CollectiveRequest, Collectives, CtsLayout, ImmediateOrder, RecognizedBy, Report,
+        RequestTime, Topology,
+    },
+};
+
+const QPS4_SIZES: [u64; 8] = [65536, 1000, 128, 300, 4, 8193, 262_144, 513];
+const MRECV_SIZES: [u64; 8] = [4096, 0, 65536, 1000, 0, 0, 20000, 7];
+
+fn frames(name: &str) -> Vec<trace::Frame> {
+    trace::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("pcaps").join(name)).expect("a capture")
+}
+
+/// The report of the frames that are wanted, each cut to a length at most.
+fn report(name: &str, is_wanted: impl Fn(&[u8]) -> bool, longest: usize) -> Report {
+    let mut analysis = Analysis::new(Options::default());
+    for frame in frames(name).iter() {
+        let mut record = frame.record();
+        if is_wanted(record.frame) {
+            record.frame = &record.frame[..record.frame.len().min(longest)];
+            analysis.push(&record);
+        }
+    }
+    analysis.finish()
+}
+
+fn found(name: &str) -> Collectives {
+    report(name, |_| true, usize::MAX).head.collectives.expect("collectives")
+}
+
+/// Whether a frame is from the host with this last byte of its address.
+fn is_from(host: u8) -> impl Fn(&[u8]) -> bool {
+    move |frame| frame.get(29) == Some(&host)
+}
+
+fn late(time: &RequestTime) -> u64 {
+    time.receiver_late_ns.unwrap_or(0) + time.sender_late_ns.unwrap_or(0) + time.late_ns.unwrap_or(0)
+}
+
+/// What holds of all requests: parts add up, times are in order, what was sent is what the immediate data says.
+fn check(all: &Collectives) {
+    for request in &all.requests {
+        let time = &request.time;
+        assert_eq!(time.lasted_ns, late(time) + time.network_ns, "{request:?}");
+        assert_eq!(time.network_ns, time.paused_ns + time.recovering_ns + time.transfer_ns, "{request:?}");
+        assert_eq!(request.bytes, request.queue_pair_bytes.iter().sum::<u64>());
+        let times = [request.cts_ns, request.first_data_ns, request.last_data_ns, request.acknowledged_ns];
+        assert!(times.into_iter().flatten().is_sorted(), "{request:?}");
+        if request.receives == 1 && request.is_complete == Some(true) {
+            let immediate = request.immediate.expect("it is complete");
+            assert_eq!(u64::from(immediate.swap_bytes()), request.bytes, "{request:?}");
+        }
+    }
+    let requests: u64 = all.connections.iter().map(|one| one.requests).sum();
+    assert_eq!(requests, all.requests.len() as u64);
+}
+
+fn of(all: &Collectives, connection: usize) -> Vec<&CollectiveRequest> {
+    let mut of: Vec<_> = all.requests.iter().filter(|request| request.connection == connection).collect();
+    of.sort_by_key(|request| request.index);
+    of
+}
+
+#[test]
+fn requests_on_four_queue_pairs_are_found_with_their_parts() {
+    let all = found("nccl_qps4_split-A.pcap.zst");
+    check(&all);
+    assert_eq!((all.connections.len(), all.requests.len(), all.unfinished), (2, 160, 0));
+    for connection in &all.connections {
+        assert_eq!(connection.by, RecognizedBy::Data);
+        assert_eq!((connection.layout, connection.slots), (CtsLayout::FourKeys64, Some(64)));
+        assert_eq!(connection.immediate_order, ImmediateOrder::Little);
+        assert_eq!((connection.queue_pairs.len(), connection.queue_pairs_per_request), (4, 4));
+        for (n, request) in of(&all, connection.connection).into_iter().enumerate() {
+            assert_eq!((request.index, request.bytes), (n as u64 + 1, QPS4_SIZES[n % 8]));
+            let part = request.bytes.div_ceil(4).div_ceil(128) * 128;
+            let parts = (0..4).map(|at| request.bytes.saturating_sub(at * part).min(part));
+            assert_eq!(request.queue_pair_bytes, parts.collect::<Vec<_>>());
+            assert!(
+                request.acknowledged_ns.is_some() && request.why.keys().all(|field| field == "line_rate_ns")
+            );
+        }
+    }
+}
+
+#[test]
+fn requests_of_several_receives_have_their_sizes() {
+    let all = found("nccl_mrecv2-A.pcap.zst");
+    check(&all);
+    let sizes: Vec<u64> = of(&all, 0).into_iter().flat_map(|request| request.sizes.clone()).collect();
+    assert_eq!(sizes.len(), 140);
+    assert!(sizes.iter().enumerate().all(|(n, size)| *size == MRECV_SIZES[n % 8]), "{sizes:?}");
+}
+
+#[test]
+fn a_write_of_no_bytes_ends_requests_of_adaptive_routing() {
+    let all = found("nccl_ar-A.pcap.zst");
+    check(&all);
+    assert_eq!((all.requests.len(), all.unfinished), (80, 0));
+    let [big, small] = [|bytes| bytes > 8192, |bytes| bytes <= 8192]
+        .map(|is: fn(u64) -> bool| all.requests.iter().filter(move |request| is(request.bytes)).count());
+    assert!(big > 0 && small > 0);
+}
+
+#[test]
+fn slots_that_begin_anew_are_counted() {
+    let all = found("nccl_sizes-A.pcap.zst");
+    check(&all);
+    assert_eq!((all.requests.len(), all.connections[0].slots), (100, Some(64)));
+}
+
+#[test]
+fn a_late_receiver_is_named() {
+    let all = found("nccl_late_recv-A.pcap.zst");
+    check(&all);
+    for (n, request) in of(&all, 0).into_iter().enumerate() {
+        let is_late = request.time.receiver_late_ns.unwrap_or(0) > 90_000_000;
+        assert_eq!(is_late, n > 0 && n % 8 == 0, "{request:?}");
+    }
+}
+
+#[test]
+fn a_ring_has_operations_and_a_straggler() {
+    let all = found("nccl_ring-A.pcap.zst");
+    check(&all);
+    assert_eq!((all.connections.len(), all.requests.len(), all.topology), (8, 384, Topology::Ring));
+    let operations = all.operations.expect("several connections");
+    assert!(
+        operations.iter().all(|one| (one.requests, one.bytes) == (64, 64 * 32768)) && operations.len() == 6
+    );
+    // B began the fourth one 200 ms late.
+    assert_eq!(operations[3].straggler.as_deref(), Some("10.77.0.2"));
+    assert_eq!(operations[3].cause, Some(CollectiveCause::HostLate));
+    assert!(operations[3].lost_ns >= Some(180_000_000), "{:?}", operations[3]);
+}
+
+#[test]
+fn a_receiver_that_died_leaves_requests_unfinished() {
+    let all = found("nccl_peer_dies_busy-A.pcap.zst");
+    check(&all);
+    let complete: Vec<_> = of(&all, 0).into_iter().map(|request| request.is_complete).collect();
+    assert_eq!(complete, [[Some(true); 3].as_slice(), &[Some(false); 8]].concat());
+}
+
+#[test]
+fn the_data_alone_looks_like_it() {
+    let all = report("nccl_qps4_split-A.pcap.zst", is_from(1), usize::MAX).head.collectives.expect("data");
+    check(&all);
+    // Of the way back there are only elements, whose data was not captured.
+    let [elements, data] = &all.connections[..] else { panic!("{:?}", all.connections) };
+    assert_eq!((data.by, elements.by), (RecognizedBy::Immediate, RecognizedBy::Elements));
+    assert_eq!((data.requests, elements.requests, elements.unfinished), (80, 80, 0));
+    let mut requests = all.requests.iter().filter(|request| request.connection == data.connection);
+    assert!(
+        requests.all(|request| request.time.sender_late_ns.is_none() && request.why.contains_key("cts_ns"))
+    );
+    assert_eq!(all.operations, None);
+}
+
+#[test]
+fn cut_frames_look_like_it() {
+    let whole = found("nccl_ring-A.pcap.zst");
+    let all = report("nccl_ring-A.pcap.zst", |_| true, 90).head.collectives.expect("collectives");
+    check(&all);
+    assert_eq!((all.requests.len(), all.bytes), (whole.requests.len(), whole.bytes));
+    assert!(
+        all.connections
+            .iter()
+            .all(|one| one.by == RecognizedBy::Immediate && one.layout == CtsLayout::Unknown)
+    );
+    let firsts = |all: &Collectives| {
+        let mut firsts: Vec<_> =
+            all.requests.iter().map(|request| (request.first_frame, request.cts_frame)).collect();
+        firsts.sort_unstable();
+        firsts
+    };
+    assert_eq!(firsts(&all), firsts(&whole));
+}
+
+#[test]
+fn nothing_is_claimed_of_other_programs() {
+    for entry in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("pcaps")).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        if !name.starts_with("nccl_") && name.contains(".pcap") {
+            assert_eq!(report(&name, |_| true, usize::MAX).head.collectives, None, "{name}");
+        }
+    }
+}
