@@ -202,7 +202,7 @@ records! {
         pub peer: Option<String>,
         /// Why.
         pub cause: CollectiveCause,
-        /// In how many operations.
+        /// In how many operations; 1 where there are none.
         pub operations: u64,
         /// The receiver's queue pairs, if the network is the cause.
         pub queue_pairs: Vec<u32>,
@@ -322,6 +322,15 @@ impl RequestTime {
 impl Straggler {
     /// Who, why and how much.
     pub fn sentence(&self) -> String {
+        if self.cause == CollectiveCause::Hang {
+            let peer = self.peer.as_deref().unwrap_or_default();
+            return format!(
+                "{} → {} hangs: silent for {}",
+                clean(&self.rank),
+                clean(peer),
+                duration(self.lost_ns)
+            );
+        }
         let to = self.peer.as_ref().map_or_else(String::new, |peer| format!(" → {}", clean(peer)));
         format!(
             "waited for {}{to}: {}, {} in {}",

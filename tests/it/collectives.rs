@@ -147,6 +147,7 @@ fn a_receiver_that_died_leaves_requests_unfinished() {
     check(&all);
     let complete: Vec<_> = of(&all, 0).into_iter().map(|request| request.is_complete).collect();
     assert_eq!(complete, [[Some(true); 3].as_slice(), &[Some(false); 8]].concat());
+    assert_eq!(all.stragglers[0].cause, CollectiveCause::Hang);
 }
 
 #[test]

@@ -110,7 +110,17 @@ fn report(path: &Path, rewriter: Option<&mut Rewriter>) -> Value {
             }
         }
     }
-    serde_json::to_value(analysis.finish()).unwrap()
+    without_collectives(serde_json::to_value(analysis.finish()).unwrap())
+}
+
+/// Clear-to-send elements are payload: they keep the addresses and keys that headers no longer have, or are zeroed, so that what was proved
+/// only looks like it afterwards, or is not found.
+fn without_collectives(mut report: Value) -> Value {
+    report["collectives"] = Value::Null;
+    if let Some(findings) = report["findings"].as_array_mut() {
+        findings.retain(|finding| !finding["id"].as_str().is_some_and(|id| id.starts_with("collective.")));
+    }
+    report
 }
 
 #[test]

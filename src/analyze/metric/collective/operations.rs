@@ -18,6 +18,9 @@ const LEAST_NS: i64 = 10_000;
 const WORTH: u64 = 20;
 /// Steps back along the waits of an operation.
 const MOST_STEPS: usize = 4096;
+/// A request hangs if it is silent so many times longer than the longest complete one took, and so long at least.
+const HUNG: i64 = 3;
+const HUNG_NS: i64 = 1_000_000;
 /// A tree has so many branches at an endpoint, at most.
 const BRANCHES: usize = 3;
 
@@ -281,27 +284,34 @@ impl Waits<'_> {
         Blame { at, cause: CollectiveCause::HostLate, rank, peer: Some(peer), queue_pair: None, lost }
     }
 
-    /// A request that never ended, and that nothing happened for, for longer than all the rest of its operation took.
+    /// A request that never ended, after a silence that is much longer than any request took, or in which it was only sent again.
     fn hung(&self) -> Option<Blame> {
         let activity = |one: &Timed| one.last.or(one.cts).unwrap_or(one.begin);
         let last = self.members.iter().map(|&at| activity(&self.timed[at])).max()?;
         let first = self.members.iter().map(|&at| self.timed[at].begin).min()?;
         let silent = self.all.last_ns - last;
-        let open = self.members.iter().copied().filter(|&at| !self.timed[at].is_complete);
+        let is_open = |one: &Timed| one.shows_data && !one.is_complete;
+        let open = self.members.iter().copied().filter(|&at| is_open(&self.timed[at]));
         let at = open.min_by_key(|&at| (self.timed[at].first.is_none(), activity(&self.timed[at])))?;
-        let one = &self.timed[at];
-        if silent <= last - first {
+        let longest =
+            self.timed.iter().filter(|one| one.is_complete).map(|one| one.time.lasted_ns as i64).max();
+        if silent < HUNG_NS
+            || !self.is_resent_at_the_end(at)
+                && silent < longest.map_or(last - first, |longest| longest.saturating_mul(HUNG))
+        {
             return None;
         }
-        let (sender, receiver) = ends(self.all, one.connection)?;
-        Some(Blame {
-            at,
-            cause: CollectiveCause::Hang,
-            rank: sender,
-            peer: Some(receiver),
-            queue_pair: None,
-            lost: ns(silent),
-        })
+        let (sender, receiver) = ends(self.all, self.timed[at].connection)?;
+        let (cause, lost) = (CollectiveCause::Hang, ns(silent));
+        Some(Blame { at, cause, rank: sender, peer: Some(receiver), queue_pair: None, lost })
+    }
+
+    /// Whether packets of a request were sent again, and were not acknowledged any more.
+    fn is_resent_at_the_end(&self, at: usize) -> bool {
+        let one = &self.timed[at];
+        let request = self.all.connections.get(one.connection).and_then(|of| of.requests.get(one.request));
+        let mut chunks = request.into_iter().flat_map(|request| self.all.chunks_of(request));
+        chunks.any(|chunk| chunk.acknowledged.is_none() && chunk.again > Some(chunk.last.1))
     }
 
     /// What most of a request's time was lost to.
@@ -356,6 +366,15 @@ impl Waits<'_> {
             self.all.chunks_of(request).max_by_key(|chunk| chunk.acknowledged.unwrap_or(chunk.last.1))?;
         self.all.ways.get(last.way as usize).map(|way| way.key.dest_qp())
     }
+}
+
+/// A request that hangs, where there are no operations.
+pub(super) fn hung(all: &Collectives, timed: &[Timed]) -> Option<Straggler> {
+    let members: Vec<usize> = (0..timed.len()).collect();
+    let usual = Usual::of(timed);
+    let Blame { cause, rank, peer, lost, .. } =
+        Waits { all, timed, members: &members, usual: &usual }.hung()?;
+    Some(Straggler { rank, peer, cause, operations: 1, queue_pairs: Vec::new(), lost_ns: lost })
 }
 
 /// The time from one operation to the next one: the median.

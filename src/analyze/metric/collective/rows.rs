@@ -134,6 +134,8 @@ impl Collectives {
             rows.period_ns = operations::period(&operations);
             rows.stragglers = operations::stragglers(&operations);
             rows.operations = Some(operations);
+        } else {
+            rows.stragglers.extend(operations::hung(self, timed));
         }
         rows.connections = connections;
         rows

@@ -465,7 +465,7 @@ fn for_stragglers(head: &Head, say: &mut dyn FnMut(Seen), is_meant: impl Fn(Coll
     for one in head.collectives.iter().flat_map(|all| &all.stragglers).filter(|one| is_meant(one.cause)) {
         say(Seen {
             time: one.lost_ns,
-            ..Seen::new(one.operations, format!("operations {}", one.sentence()))
+            ..Seen::new(one.operations, format!("collectives: {}", one.sentence()))
         });
     }
 }

@@ -464,6 +464,11 @@ pub static FINDINGS: &[FindingKind] = findings! {
         "its peer does not free its buffers fast enough: check what is downstream of the peer, and PortXmitWait of this port"
         Capture(capture::credits);
 
+    "collective.hang" Warning [BothDirections]
+        "A request of a collective was not complete when the capture ended, after a long silence."
+        "look at the endpoint that it waits for: its process, its GPU, its link; NCCL's log of that rank has the operation"
+        Capture(capture::hung_collectives);
+
     "reorder" Note []
         "Packets arrived out of order, and the receiver accepted them."
         "multipath (packet spraying, adaptive routing) needs a receiver that accepts packets out of order: this one does"
@@ -524,14 +529,9 @@ pub static FINDINGS: &[FindingKind] = findings! {
         "the mean rate does not show them: spread the senders in time, pace them, or give the switch's queue more buffer"
         Capture(capture::microbursts);
 
-    "collective.hang" Warning [BothDirections]
-        "A request of a collective was not complete when the capture ended, and nothing happened for longer than its operation took before."
-        "look at the endpoint that the request waits for: its process, its GPU, its link; NCCL's own log of that rank says which operation it is in"
-        Capture(capture::hung_collectives);
-
     "collective.straggler" Note [BothDirections]
-        "Operations of a collective waited for one endpoint, or for one path, for a twentieth of their time or more."
-        "a host that is late is late in computing or in posting: look there, not at the network; a path that is slow, paused or loses packets has findings of its own"
+        "Operations of a collective waited for one endpoint, or for one path."
+        "a late host is late in computing: look there, not at the network; a path that loses packets or is paused has findings of its own"
         Capture(capture::stragglers);
 
     "class.ack" Note []
