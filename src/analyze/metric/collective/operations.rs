@@ -292,7 +292,17 @@ impl Waits<'_> {
         let silent = self.all.last_ns - last;
         let is_open = |one: &Timed| one.shows_data && !one.is_complete;
         let open = self.members.iter().copied().filter(|&at| is_open(&self.timed[at]));
-        let at = open.min_by_key(|&at| (self.timed[at].first.is_none(), activity(&self.timed[at])))?;
+        let mut began: BTreeMap<usize, usize> = BTreeMap::new();
+        for one in self.members.iter().map(|&at| &self.timed[at]) {
+            let first = began.entry(one.connection).or_insert(one.request);
+            *first = (*first).min(one.request);
+        }
+        // One that was begun; else the earliest step: elements come long before their data.
+        let step = |one: &Timed| one.request - began.get(&one.connection).copied().unwrap_or(0);
+        let at = open.min_by_key(|&at| {
+            let one = &self.timed[at];
+            (one.first.is_none(), step(one), activity(one))
+        })?;
         let longest =
             self.timed.iter().filter(|one| one.is_complete).map(|one| one.time.lasted_ns as i64).max();
         if silent < HUNG_NS
