@@ -227,8 +227,7 @@ impl Totals {
 
     fn add(&mut self, other: &Totals) {
         self.files.extend(other.files.iter().cloned());
-        let least = |a: Option<i64>, b: Option<i64>| a.into_iter().chain(b).min();
-        self.first_ns = least(self.first_ns, other.first_ns);
+        self.first_ns = self.first_ns.into_iter().chain(other.first_ns).min();
         self.last_ns = self.last_ns.max(other.last_ns);
         sums! { self += other: packets, rdma_packets, flows, loss_episodes, retransmits, out_of_order, capture_duplicates, naks }
         sums! { self += other: rnr_naks, timeouts, cnps, ce_packets, errors, warnings, problems }
