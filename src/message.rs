@@ -143,8 +143,7 @@ impl Segments {
 /// The operation code of a packet at that place of a message.
 fn find(service: Service, operation: Operation, position: Position, ending: Ending) -> Option<Opcode> {
     let ends = matches!(position, Position::Last | Position::Only);
-    let first = (service as u8) << 5;
-    (first..=first | 0x1f).map(Opcode::ib).find(|opcode| {
+    (0..0x20).map(|code| service.opcode_like(Opcode::ib(code))).find(|opcode| {
         opcode.operation() == Some(operation)
             && opcode.position() == position
             && opcode.has(Kind::ImmDt) == (ends && ending == Ending::Immediate)

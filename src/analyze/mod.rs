@@ -40,7 +40,7 @@ pub use engine::{Analysis, Batch, Headers, Looked};
 pub use engine::{StateError, is_state};
 pub use model::{
     Address, Class, Event, Files, FlowId, FlowUid, KnownConnection, KnownDevice, KnownLink, LinkEnd, Links,
-    Options, QosMap, Space, StormProfile, Trigger, Trust,
+    Options, QosMap, Space, StormProfile, Trigger, TrimProfile, Trust,
 };
 pub use packet::{EncapPacket, Facts, FastPacket, Glimpse};
 pub use results::{Ended, FINDINGS, FindingKind, Need, Scope};

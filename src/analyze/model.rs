@@ -85,6 +85,8 @@ pub struct Options {
     pub qos: Option<QosMap>,
     /// The links that were captured, and what they join.
     pub links: Option<Links>,
+    /// What switches make of packets that they trim, beside those that are known by themselves.
+    pub trim: Option<TrimProfile>,
     /// Report traffic over time, in intervals of so many nanoseconds.
     pub interval_ns: Option<u64>,
     /// Connections that the user knows of.
@@ -202,6 +204,7 @@ impl Default for Options {
             storm: StormProfile::default(),
             qos: None,
             links: None,
+            trim: None,
             interval_ns: None,
             connections: Vec::new(),
             order: None,
@@ -273,6 +276,44 @@ impl Files {
 
 /// Which of a flow's two PSN spaces.
 pub type Space = Direction;
+
+/// What switches make of packets that they trim: cut to their headers instead of dropping them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TrimProfile {
+    /// Bytes that they leave of a frame, without frame check sequence.
+    pub bytes: Option<u32>,
+    /// The DSCPs that they set; none: any.
+    pub dscps: Vec<u8>,
+    /// The DSCP that the last switch before the receiver sets.
+    pub last_hop: Option<u8>,
+}
+
+impl TrimProfile {
+    /// Reads `256,dscp=48` or `128,dscp=7,last-hop=5`: a size, DSCPs, or both.
+    ///
+    /// # Errors
+    /// What is expected.
+    pub fn parse(text: &str) -> Result<TrimProfile, String> {
+        const EXPECTED: &str =
+            "expected a size in bytes and DSCPs, as in 256,dscp=48 or 128,dscp=7,last-hop=5";
+        let mut profile = TrimProfile::default();
+        for word in text.split(',').map(str::trim) {
+            let (name, value) = word.split_once('=').unwrap_or(("bytes", word));
+            let dscp = || value.parse().ok().filter(|&dscp: &u8| dscp < 64).ok_or(EXPECTED);
+            match name {
+                "bytes" => profile.bytes = Some(value.parse().map_err(|_| EXPECTED)?),
+                "dscp" => profile.dscps.push(dscp()?),
+                "last-hop" => {
+                    let dscp = dscp()?;
+                    profile.last_hop = Some(dscp);
+                    profile.dscps.push(dscp);
+                }
+                _ => return Err(EXPECTED.to_owned()),
+            }
+        }
+        Ok(profile)
+    }
+}
 
 /// When a watchdog calls a pause a storm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

@@ -19,10 +19,10 @@ use super::{
 };
 use rdmawire::{
     capture::{self, Series, Source},
-    craft::{self, Channel, Data, Hold, Packet, Request, recipe},
+    craft::{self, Channel, Data, Hold, Packet, Request, Spray, recipe},
     dissect::{Dissection, Encapsulation, dissect},
     grammar::{print::several, units},
-    opcode::{Operation, Position, Service},
+    opcode::{Chain, Opcode, Operation, Position, Service, Transport},
     wire::{Bth, Mac, Psn, Qpn, Reth, Syndrome, Udp},
 };
 
@@ -162,6 +162,15 @@ struct Message {
     /// The transport service: rc, uc, ud, rd or xrc.
     #[arg(long, default_value = "rc", value_parser = arg::service)]
     service: Service,
+    /// The transport: ib, or mrc, the multipath reliable connection of OCP. MRC has WRITEs only.
+    #[arg(long, value_name = "NAME", value_parser = transport, default_value = "ib")]
+    transport: Transport,
+    /// Send the packets over so many paths in turn: UDP source ports from 49152 on.
+    #[arg(long, value_name = "N", value_parser = within(1..=4096u16))]
+    paths: Option<u16>,
+    /// The flow label tells paths apart too, in fields for two tiers of switches, eight ports each. It needs IPv6.
+    #[arg(long, requires = "paths")]
+    flow_labels: bool,
     /// The sender's queue pair.
     #[arg(long, default_value = "0x12", value_parser = units::qpn)]
     src_qp: Qpn,
@@ -374,8 +383,15 @@ impl Message {
     }
 
     fn packets(&self, request: Request) -> anyhow::Result<Vec<Packet>> {
-        let message = self.channel().request(Psn(self.psn), request)?;
-        Ok(message.data(Data::pattern(self.out.seed)).iter().collect())
+        let message = self.channel().request(Psn(self.psn), request)?.data(Data::pattern(self.out.seed));
+        let message = match self.paths {
+            Some(_) if self.flow_labels && self.src.is_ipv4() => {
+                bail!("--flow-labels needs IPv6: --src fd00::1 --dst fd00::2")
+            }
+            Some(paths) => message.spray(Spray { paths, port: FIRST_PATH, label: self.flow_labels }),
+            None => message,
+        };
+        Ok(message.iter().collect())
     }
 
     fn without_imm(&self, what: &str) -> anyhow::Result<()> {
@@ -388,7 +404,11 @@ impl Message {
     fn channel(&self) -> Channel {
         let mut path = craft::Path::rocev2(self.src, self.dst);
         path.encapsulation = self.to.unwrap_or(path.encapsulation);
-        Channel { service: self.service, mtu: self.mtu, ..Channel::rc(path, self.src_qp, self.dest_qp) }
+        let service = match self.transport {
+            Transport::Mrc => Service::Mrc,
+            Transport::Ib => self.service,
+        };
+        Channel { service, mtu: self.mtu, ..Channel::rc(path, self.src_qp, self.dest_qp) }
     }
 
     fn len(&self) -> anyhow::Result<u32> {
@@ -408,9 +428,13 @@ impl Message {
 /// meant, in a test of a parser.
 fn warn_of_surprises(packet: &Packet) {
     let Some(bth) = packet.get::<Bth>() else { return };
-    let opcode = bth.opcode();
-    let mut missing =
-        opcode.chain().iter().filter(|kind| packet.parts().iter().all(|part| part.kind != **kind));
+    let kind = packet.parts().iter().rev().find(|part| part.kind.is_bth()).map(|part| part.kind);
+    let transport = kind.and_then(Transport::of_bth).unwrap_or_default();
+    let opcode = Opcode::of(transport, bth.opcode().code);
+    let mut missing = Chain::of(opcode, bth)
+        .kinds()
+        .iter()
+        .filter(|kind| packet.parts().iter().all(|part| part.kind != **kind));
     if let (Some(kind), false) = (missing.next(), packet.get_payload().is_empty()) {
         say(format_args!(
             "warning: {} has a {}, and the recipe has none: the payload begins where it is read",
@@ -480,6 +504,17 @@ fn with_frame<T>(
     })?;
     let frames = read.all()?;
     found.unwrap_or_else(|| bail!("{}: frame {n} of {frames}", file.display()))
+}
+
+/// The UDP source port of the first path.
+const FIRST_PATH: u16 = 0xc000;
+
+fn transport(text: &str) -> Result<Transport, String> {
+    match text {
+        "ib" => Ok(Transport::Ib),
+        "mrc" => Ok(Transport::Mrc),
+        _ => Err("expected ib or mrc".into()),
+    }
 }
 
 fn mac(text: &str) -> Result<Mac, String> {

@@ -15,7 +15,7 @@ use super::{
 use rdmawire::{
     capture::{self, Record, Series, Source},
     craft::{
-        Edit,
+        Edit, Lengths, Trim,
         rewrite::{Plan, Rewriter},
     },
     dissect::Encapsulation,
@@ -51,6 +51,18 @@ pub(super) struct Rewrite {
     /// Keep at most this many bytes of each frame.
     #[arg(long, value_name = "BYTES")]
     snaplen: Option<u32>,
+    /// Cut packets as a switch does that trims them instead of dropping them: to so many bytes, without frame check sequence.
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(54..))]
+    trim: Option<u32>,
+    /// The DSCP of packets that are trimmed.
+    #[arg(long, requires = "trim", value_parser = clap::value_parser!(u8).range(..64))]
+    dscp: Option<u8>,
+    /// The lengths that are written anew in packets that are trimmed: ip, all (IP's and UDP's), none.
+    #[arg(long, requires = "trim", value_name = "WHICH", value_parser = lengths, default_value = "ip")]
+    trim_lengths: Lengths,
+    /// Trim one in so many of the packets that are long enough.
+    #[arg(long, requires = "trim", value_name = "N", default_value_t = 1)]
+    trim_every: u64,
     /// Put the transport into another encapsulation: rocev2-ipv4, rocev2-ipv6, rocev1, ib, ib-grh. Tunnels are removed. An
     /// IPv4 address becomes its mapped GID and back. LIDs and missing Ethernet addresses are made from the IP address; a
     /// missing IP address is 10.77 and the LID.
@@ -64,6 +76,11 @@ pub(super) struct Rewrite {
     quiet: bool,
 }
 
+fn lengths(text: &str) -> Result<Lengths, String> {
+    let found = Lengths::ALL.into_iter().find(|lengths| lengths.name() == text);
+    found.ok_or_else(|| "expected ip, all or none".to_owned())
+}
+
 impl Rewrite {
     pub(super) fn run(mut self) -> anyhow::Result<Outcome> {
         let plan = Plan {
@@ -71,6 +88,9 @@ impl Rewrite {
             edits: std::mem::take(&mut self.set),
             to: self.to,
             zero_payload: self.zero_payload,
+            trim: self
+                .trim
+                .map(|bytes| (Trim { bytes, dscp: self.dscp, lengths: self.trim_lengths }, self.trim_every)),
             snaplen: self.snaplen,
             seed: self.seed,
         };
@@ -123,6 +143,7 @@ impl Rewrite {
                 (counts.unchanged, "unchanged"),
                 (counts.bad_icrc, "with a wrong ICRC, kept wrong"),
                 (counts.not_converted, "with no transport to wrap"),
+                (counts.trimmed, "trimmed"),
                 (counts.missed_edits, "edits for a header that is not there"),
             ] {
                 if n > 0 {

@@ -10,7 +10,9 @@ use super::{
     say,
 };
 use rdmawire::{
-    analyze::{Analysis, Ended, KnownConnection, Links, Options, QosMap, StormProfile, metric::Metric},
+    analyze::{
+        Analysis, Ended, KnownConnection, Links, Options, QosMap, StormProfile, TrimProfile, metric::Metric,
+    },
     capture::{self, Interface, Series, Source},
     dissect::Dissection,
     filter::{Filter, FrameMeta},
@@ -40,6 +42,10 @@ pub(super) struct Tracking {
     /// several links tell who paused whom; see `rdmawire explain links`. Otherwise LLDP in the capture says it.
     #[arg(long, value_name = "FILE", value_parser = links)]
     links: Option<Links>,
+    /// What switches make of packets that they trim: size and DSCPs, as 256,dscp=48 or 128,dscp=7,last-hop=5. Most such packets are known
+    /// without it.
+    #[arg(long, value_name = "PROFILE", value_parser = TrimProfile::parse)]
+    trim: Option<TrimProfile>,
     /// Whether to verify ICRCs.
     #[arg(long, value_enum, default_value_t)]
     icrc: Check,
@@ -86,6 +92,7 @@ impl Tracking {
             storm: self.storm,
             qos: self.qos.clone(),
             links: self.links.clone(),
+            trim: self.trim.clone(),
             connections: self.qp_map.as_ref().map_or_else(Vec::new, |map| map.0.clone()),
             ..Options::default()
         }

@@ -2,11 +2,11 @@
 
 use bytes::Bytes;
 
-use super::{Packet, Path, template};
+use super::{ComputedField, Packet, Path, template};
 use crate::{
     dissect::Dissection,
     message::{Ending, Segments, Unsupported},
-    opcode::{Opcode, Operation, Service},
+    opcode::{Chain, Opcode, Operation, Service, Transport},
     random::SplitMix64,
     wire::*,
 };
@@ -204,6 +204,11 @@ impl Channel {
         }
     }
 
+    /// A multipath reliable connection with an MTU of 4096 bytes.
+    pub fn mrc(path: Path, src_qp: Qpn, dst_qp: Qpn) -> Channel {
+        Channel { service: Service::Mrc, mtu: 4096, ..Channel::rc(path, src_qp, dst_qp) }
+    }
+
     /// The other direction.
     #[must_use]
     pub fn reversed(self) -> Channel {
@@ -233,6 +238,7 @@ impl Channel {
             offset: 0,
             ack_every: 0,
             solicited: false,
+            spray: None,
         }
     }
 
@@ -285,7 +291,7 @@ impl Channel {
 
     /// This RC operation code in the channel's service, assigned or not.
     fn opcode(&self, rc: Opcode) -> Opcode {
-        Opcode::ib((self.service as u8) << 5 | rc.code)
+        self.service.opcode_like(rc)
     }
 
     /// All headers of an operation code, with the fields that the channel determines.
@@ -296,14 +302,15 @@ impl Channel {
             .with_p_key(self.path.p_key)
             .with_dest_qp(self.dst_qp)
             .with_psn(psn);
-        let mut packet = self.path.packet().source_qp(self.src_qp).push(bth);
-        self.extend(&mut packet, opcode);
+        let mut packet = self.path.packet().source_qp(self.src_qp);
+        self.extend(&mut packet, opcode, bth);
         packet
     }
 
-    /// Appends the operation code's extended headers after the BTH.
-    fn extend(&self, packet: &mut Packet, opcode: Opcode) {
-        for &kind in opcode.chain() {
+    /// Appends the BTH, and the extended headers that it and the operation code bring.
+    fn extend(&self, packet: &mut Packet, opcode: Opcode, bth: Bth) {
+        packet.append(opcode.transport.bth(), bth.bytes());
+        for &kind in Chain::of(opcode, &bth).kinds() {
             match kind {
                 Kind::Deth => packet
                     .append_header(Deth::default().with_q_key(Hex32(self.q_key)).with_src_qp(self.src_qp)),
@@ -312,6 +319,9 @@ impl Channel {
                 }
                 Kind::Xrceth => packet.append_header(Xrceth::default().with_xrc_srq(Srqn(self.xrc_srq))),
                 Kind::Aeth => packet.append_header(Aeth::default().with_syndrome(Syndrome::ACK)),
+                Kind::Seth | Kind::Neth | Kind::Peth | Kind::Erth | Kind::Tseth => {
+                    packet.append(kind, &template::template(kind))
+                }
                 _ => packet.append(kind, ZEROS.get(..kind.info().map_or(0, |info| info.len)).unwrap_or(&[])),
             }
         }
@@ -331,7 +341,7 @@ pub fn answer(d: &Dissection<'_>, sender: Option<Qpn>) -> Option<Channel> {
     let bth = d.get::<Bth>()?;
     let sender = sender.or(d.get::<Deth>().map(|deth| deth.src_qp())).unwrap_or_default();
     let mut channel = Channel::rc(Path::of(d)?.reversed(), bth.dest_qp(), sender);
-    channel.service = match bth.opcode().service() {
+    channel.service = match d.opcode()?.service() {
         Service::Cn | Service::Vendor => Service::Rc,
         service => service,
     };
@@ -357,6 +367,42 @@ pub struct Message {
     offset: u64,
     ack_every: u32,
     solicited: bool,
+    spray: Option<Spray>,
+}
+
+/// The paths that the packets of a message take in turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spray {
+    /// How many.
+    pub paths: u16,
+    /// The first path's UDP source port.
+    pub port: u16,
+    /// Paths differ in the flow label too: in fields for two tiers of switches, as MRC's structured entropy values. It needs IPv6.
+    pub label: bool,
+}
+
+impl Spray {
+    /// Ports that a field of a structured entropy value has.
+    const TIER: u16 = 8;
+
+    /// The UDP source port and the flow label of the `n`-th packet.
+    pub fn path(&self, n: u32) -> (u16, u32) {
+        let path = (n % u32::from(self.paths.max(1))) as u16;
+        match self.label {
+            true => (self.port.wrapping_add(path % Spray::TIER), u32::from(path / Spray::TIER) + 1),
+            false => (self.port.wrapping_add(path), 0),
+        }
+    }
+
+    /// Puts a packet on the `n`-th path.
+    pub fn put(&self, n: u32, packet: &mut Packet) {
+        let (port, label) = self.path(n);
+        packet.alter(|udp: Udp| udp.with_src_port(port));
+        packet.set_keep(ComputedField::UdpSourcePort, true);
+        if self.label {
+            packet.alter(|ip: Ipv6| ip.with_flow_label(label));
+        }
+    }
 }
 
 impl Message {
@@ -385,6 +431,13 @@ impl Message {
     #[must_use]
     pub fn solicited(mut self) -> Message {
         self.solicited = true;
+        self
+    }
+
+    /// Sends its packets over several paths in turn.
+    #[must_use]
+    pub fn spray(mut self, spray: Spray) -> Message {
+        self.spray = Some(spray);
         self
     }
 
@@ -444,17 +497,18 @@ impl Message {
         let request = matches!(self.what, What::Request(_)) && channel.service.is_reliable();
         let every = self.ack_every > 0 && n % self.ack_every == self.ack_every - 1;
         packet.truncate(around);
-        packet.append_header(
-            template::bth()
-                .with_opcode(opcode)
-                .with_se(self.solicited && last)
-                .with_mig_req(channel.mig_req)
-                .with_p_key(channel.path.p_key)
-                .with_dest_qp(channel.dst_qp)
-                .with_ack_req(request && (last || every))
-                .with_psn(self.psn.plus(n)),
-        );
-        channel.extend(packet, opcode);
+        if let Some(spray) = &self.spray {
+            spray.put(n, packet);
+        }
+        let bth = template::bth()
+            .with_opcode(opcode)
+            .with_se(self.solicited && last)
+            .with_mig_req(channel.mig_req)
+            .with_p_key(channel.path.p_key)
+            .with_dest_qp(channel.dst_qp)
+            .with_ack_req(request && (last || every))
+            .with_psn(self.psn.plus(n));
+        channel.extend(packet, opcode, bth);
         match self.what {
             What::Request(request) => fill(packet, request),
             What::Response { msn, .. } => {
@@ -462,6 +516,10 @@ impl Message {
             }
         }
         let (at, len) = (self.segments.offset(n), self.segments.payload(n));
+        if opcode.transport == Transport::Mrc {
+            // Each packet says where it goes.
+            packet.alter(|reth: Reth| reth.with_va(VirtualAddress(reth.va().0.wrapping_add(at))));
+        }
         packet.set_payload(self.data.at(self.offset + at, len as usize));
     }
 }

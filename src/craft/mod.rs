@@ -25,14 +25,16 @@ pub mod recipe;
 pub mod rewrite;
 mod settle;
 pub(crate) mod template;
+mod trim;
 mod value;
 
 pub use crate::message::Unsupported;
 pub use cm::Dialog;
 pub use computed::{ComputedField, ComputedFields};
-pub use message::{Channel, Data, Message, Request, answer, cnp_for};
+pub use message::{Channel, Data, Message, Request, Spray, answer, cnp_for};
 pub use packet::{Packet, Part};
 pub use path::{Endpoint, Path};
 pub use pause::{Hold, flow_control, pause, pfc};
 pub use template::template;
+pub use trim::{Lengths, Trim};
 pub use value::Edit;

@@ -30,11 +30,12 @@ use std::{
 
 use bytes::Bytes;
 
-use super::{ComputedField, Edit, Packet, path::Path};
+use super::{ComputedField, Edit, Packet, Trim, path::Path};
 use crate::{
     capture::{Info, Interface, Record},
     dissect::{Dissection, Encapsulation, Link, dissect},
     icrc,
+    opcode::PayloadRule,
     random::mix,
     wire::*,
 };
@@ -50,6 +51,8 @@ pub struct Plan {
     pub to: Option<Encapsulation>,
     /// Replace payload by zeros, and the private data of connection management.
     pub zero_payload: bool,
+    /// Cut packets as a switch does that trims them, and which: one in so many of those that can be.
+    pub trim: Option<(Trim, u64)>,
     /// Keep at most this many bytes of each frame.
     pub snaplen: Option<u32>,
     /// The seed of the replacements.
@@ -69,6 +72,8 @@ pub struct Counts {
     pub not_converted: u64,
     /// Edits that found no header to change.
     pub missed_edits: u64,
+    /// Packets that were cut to their headers.
+    pub trimmed: u64,
 }
 
 /// Rewrites frames, one at a time.
@@ -77,6 +82,8 @@ pub struct Rewriter {
     plan: Plan,
     counts: Counts,
     frame: Vec<u8>,
+    /// Packets that can be trimmed.
+    trimmable: u64,
     /// Destination queue pairs of packets from one host to another, by a hash of the two addresses.
     going: HashMap<u64, Vec<u32>>,
     known: usize,
@@ -195,7 +202,24 @@ impl Rewriter {
         self.counts.bad_icrc += (icrc::verify(&d) == icrc::State::Bad) as u64;
         self.frame.clear();
         packet.build_into(&mut self.frame);
-        let wire_len = packet.wire_len().saturating_add(more);
+        let mut wire_len = packet.wire_len().saturating_add(more);
+        if let Some((trim, every)) = self.plan.trim
+            && record.wire_len as usize == record.frame.len()
+            && d.opcode().is_some_and(|opcode| opcode.payload_rule() != PayloadRule::None)
+        {
+            let untrimmed = self.frame.clone();
+            if trim.apply(packet.link(), &mut self.frame) {
+                self.trimmable += 1;
+                match self.trimmable.is_multiple_of(every.max(1)) {
+                    true => {
+                        self.counts.trimmed += 1;
+                        self.counts.unchanged -= (packet == before) as u64;
+                        wire_len = self.frame.len() as u32;
+                    }
+                    false => self.frame = untrimmed,
+                }
+            }
+        }
         if let Some(snaplen) = self.plan.snaplen {
             self.frame.truncate(snaplen as usize);
         }

@@ -9,7 +9,7 @@ use crate::{
         recipe::{Assignment, Bytes},
         units,
     },
-    opcode::Opcode,
+    opcode::{Opcode, Transport},
     wire::{Bits, Field, Kind, Mac, Show},
 };
 
@@ -137,7 +137,8 @@ fn expected(field: &Field, name: fn(u64) -> Option<&'static str>) -> String {
 pub(super) fn show(header: &[u8], kind: Kind, field: &Field) -> String {
     match field.show {
         Show::Named(_) if kind.is_bth() && field.name == "opcode" => {
-            let opcode = Opcode::ib(field.get(header) as u8);
+            let transport = Transport::of_bth(kind).unwrap_or_default();
+            let opcode = Opcode::of(transport, field.get(header) as u8);
             opcode
                 .ident()
                 .map_or(format!("{:#04x}", opcode.code), |name| name.to_lowercase().replace('_', "-"))

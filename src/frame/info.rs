@@ -46,7 +46,7 @@ impl<'a> Info<'a> {
 
     fn transport<W: Write + ?Sized>(&self, w: &mut W, bth: &Bth) -> fmt::Result {
         let d = self.d;
-        let opcode = bth.opcode();
+        let opcode = d.opcode().unwrap_or_default();
         match opcode.name() {
             Some(name) => w.write_str(name)?,
             None => {
@@ -58,11 +58,18 @@ impl<'a> Info<'a> {
         if !opcode.is_cnp() {
             number(w, " PSN=", bth.psn().0 as u64, false)?;
         }
-        for &kind in opcode.chain() {
+        if opcode.transport == Transport::Mrc
+            && let Some(bth) = d.get::<MrcBth>()
+            && bth.rtx()
+        {
+            w.write_str(" RTX")?;
+        }
+        let chain = d.chain().kinds();
+        for &kind in chain {
             self.extended(w, kind).unwrap_or(Ok(()))?;
         }
         let payload = d.payload_len();
-        if !opcode.chain().iter().all(|&kind| d.has(kind)) {
+        if !chain.iter().all(|&kind| d.has(kind)) {
             // A part of a cut header would count as payload.
             w.write_str(if d.is_cut() { " [headers cut]" } else { "" })?;
         } else if payload > 0 {
@@ -130,6 +137,32 @@ impl<'a> Info<'a> {
             Kind::Ieth => number(w, " INV=", d.get::<Ieth>()?.r_key().0 as u64, true),
             Kind::Xrceth => number(w, " SRQ=", d.get::<Xrceth>()?.xrc_srq().0 as u64, true),
             Kind::Rdeth => number(w, " EE=", d.get::<Rdeth>()?.ee_context().0 as u64, true),
+            Kind::Meth => number(w, " MSN=", d.get::<Meth>()?.msn() as u64, false),
+            Kind::Tseth => number(w, " TS=", d.get::<Tseth>()?.tx_timestamp() as u64, false),
+            Kind::Seth => sack(w, d.get::<Seth>()?),
+            Kind::CcState => {
+                let state = d.get::<CcState>()?;
+                let (bytes, penalty) = (state.rcvd_bytes() as u64 * 256, state.rcv_cwnd_penalty() as u64);
+                all(&[(" RCVD=", bytes, false), (" OOO=", state.ooo_count() as u64, false)])
+                    .and_then(|()| if penalty > 0 { number(w, " PENALTY=", penalty, false) } else { Ok(()) })
+            }
+            Kind::Neth => {
+                let neth = d.get::<Neth>()?;
+                let reason = neth.reason();
+                let written = match named(<NackReason as Bits>::SHOW, reason.0 as u64) {
+                    Some(name) => write!(w, " {name}"),
+                    None => number(w, " reason=", reason.0 as u64, true),
+                };
+                written
+                    .and_then(|()| number(w, " NACKED=", neth.nack_psn().0 as u64, false))
+                    .and_then(|()| number(w, " EV=", neth.entropy().0 as u64, true))
+            }
+            Kind::Peth => number(w, " PROBE=", d.get::<Peth>()?.probe_id().0 as u64, false),
+            Kind::Erth => {
+                let erth = d.get::<Erth>()?;
+                let name = named(<EndpointOp as Bits>::SHOW, erth.op().0 as u64);
+                write!(w, " {} ports={:#x}", name.unwrap_or("operation ?"), erth.port_status_mask().0)
+            }
             Kind::Feth => {
                 let feth = d.get::<Feth>()?;
                 all(&[(" SEL=", feth.sel().0 as u64, false), (" PLT=", feth.plt().0 as u64, true)])
@@ -326,6 +359,24 @@ impl<'a> Info<'a> {
 impl Display for Info<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.write(f)
+    }
+}
+
+/// What a SACK says: the PSNs that have arrived, the path, and what to do with it.
+fn sack<W: Write + ?Sized>(w: &mut W, seth: &Seth) -> fmt::Result {
+    write!(w, " CACK={}", seth.cack_psn())?;
+    if seth.sack_bitmap().0 != 0 {
+        write!(w, " {} from {}", seth.sack_bitmap().0.count_ones(), seth.sack_psn())?;
+    }
+    match seth.pr() {
+        true => write!(w, " answers probe {}", seth.ack_psn_offset().0)?,
+        false => write!(w, " ACKED={}", seth.ack_psn())?,
+    }
+    write!(w, " EV={:#x}", seth.entropy().0)?;
+    match (seth.m().0, named(<PathMark as Bits>::SHOW, seth.m().0 as u64)) {
+        (0, _) => Ok(()),
+        (_, Some(name)) => write!(w, " {name}"),
+        (m, None) => write!(w, " m={m}"),
     }
 }
 

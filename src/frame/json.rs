@@ -126,7 +126,9 @@ impl Json {
             value(field, bytes, "\"", to)?;
         }
         match layer.kind {
-            Kind::Bth => meaning(to, ",\"opcode_name\":", d.opcode().and_then(|opcode| opcode.name())),
+            kind if kind.is_bth() => {
+                meaning(to, ",\"opcode_name\":", d.opcode().and_then(|opcode| opcode.name()))
+            }
             _ => Ok(()),
         }
     }

@@ -157,6 +157,7 @@ pub static COLUMNS: &[Column] = columns! {
     ttl: I64 "Time to live, or hop limit.", row => row.d.class_and_ttl().map(|(_, ttl)| ttl);
     flow_label: I64 "Flow label of IPv6 or the GRH, by which switches choose among equal paths.", row => flow_label(row.d);
     ipv4.id as ip_id;
+    ipv6.flow_label as flow_label;
     udp.src_port as src_port;
     udp.dst_port as dst_port;
     encapsulation: Text "How the transport is encapsulated: rocev2-ipv4, rocev2-ipv6, rocev1, ib, ib-grh. Empty if it is no RDMA packet.",
@@ -169,6 +170,7 @@ pub static COLUMNS: &[Column] = columns! {
     bth.fecn as fecn;
     bth.becn as becn;
     bth.ack_req as ack_req;
+    bth.rtx as rtx;
     bth.p_key as p_key;
     dest_qp as bth_dest_qp: I64 "Destination queue pair, of the BTH: as in tables of a report.", row => bth(row.d).map(|h| h.dest_qp().0);
     bth.psn as psn;
@@ -188,6 +190,25 @@ pub static COLUMNS: &[Column] = columns! {
     atomiceth.swap_data as atomic_swap_data;
     atomiceth.compare_data as atomic_compare_data;
     atomicacketh.original_data as atomic_original_data;
+    meth.msn;
+    meth.rq_msn;
+    tseth.tx_timestamp as tseth_tx_timestamp;
+    seth.m;
+    seth.pr;
+    seth.entropy;
+    seth.cack_psn;
+    seth.ack_psn_offset;
+    seth.sack_offset;
+    seth.sack_bitmap;
+    seth.mpr;
+    cc_state.tx_timestamp as cc_state_tx_timestamp;
+    cc_state.ooo_count;
+    cc_state.rcv_cwnd_penalty;
+    cc_state.rcvd_bytes as cc_state_rcvd_units;
+    neth.reason;
+    neth.nack_psn;
+    neth.entropy;
+    peth.probe_id;
     payload_bytes as payload_len: I64 "Bytes of payload by the packet's length fields, without padding. Empty if it is no RDMA packet.",
         row => bth(row.d).map(|_| row.d.payload_len());
     pad_bytes as bth_padcnt: I64 "Bytes of padding behind the payload. Empty if it is no RDMA packet.", row => bth(row.d).map(|_| row.d.pad_len());

@@ -45,6 +45,7 @@ mod terms;
 #[cfg(feature = "cli")]
 pub mod text;
 mod traffic;
+mod trimming;
 pub mod units;
 
 use std::{borrow::Cow, collections::BTreeMap};
@@ -81,6 +82,7 @@ pub use setup::*;
 pub use slow::*;
 pub use terms::*;
 pub use traffic::*;
+pub use trimming::*;
 
 /// The name and number of the schema.
 pub const SCHEMA: &str = "rdmawire.analysis/3";
@@ -140,6 +142,9 @@ head! {
         overhead: Overhead,
         /// How flows spread over source ports; `None` where none has UDP.
         ports: Option<Ports>,
+        /// Packets that switches cut to their headers instead of dropping them, by receiver, size and DSCP, most packets first: 256 at most.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        trimmed: Vec<TrimmedTo>,
         /// What each link of the capture carried: the first 1024 interfaces, those that captured something.
         links: Vec<LinkLoad>,
         /// How evenly these carry traffic; `None` of a single link, and where links follow each other on a path.
@@ -216,6 +221,8 @@ tables! {
         |report, each| for one in &report.head.microbursts.bursts { each(one)?; };
     "credits": Credits, "Credits of one end of a native InfiniBand link on one virtual lane.",
         |report, each| for one in &report.head.credits { each(one)?; };
+    "trimmed": TrimmedTo, "Packets to one receiver that switches cut to their headers instead of dropping them.",
+        |report, each| for one in &report.head.trimmed { each(one)?; };
     "links": LinkLoad, "What one link, or tap, carried.",
         |report, each| for one in &report.head.links { each(one)?; };
     "intervals": (Interval, IntervalLength), "Traffic in a span of time; needs --interval.",
@@ -295,6 +302,8 @@ const SECTIONS: &[Section] = &[
     Section::new("Ports", |head| head.ports.iter().map(Ports::sentence).collect())
         .titled("Source ports")
         .table("ports", "Traffic and trouble by UDP source port"),
+    Section::new("Trimmed", |head| TrimmedTo::sentence_of(&head.trimmed).into_iter().collect())
+        .only_in_text(),
     Section::new("Links", |head| {
         head.balance.iter().filter_map(|balance| balance.sentence(&head.links)).collect()
     }),

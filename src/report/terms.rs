@@ -76,6 +76,13 @@ macro_rules! in_text {
 }
 
 terms! {
+    /// The lengths that a switch wrote anew when it trimmed a packet.
+    TrimLengths {
+        Ip = "ip": "IP's only.",
+        None = "none": "None: all say how long the packet was.",
+        All = "all": "IP's and UDP's: only the ICRC is missing.",
+    }
+
     /// The transport service of a flow.
     Service {
         Rc = "RC": "Reliable connection.",
@@ -85,6 +92,7 @@ terms! {
         Cn = "CN": "Only congestion notification packets were seen: they belong to no service.",
         Xrc = "XRC": "Extended reliable connection.",
         Vendor = "vendor": "Operation codes 0xc0 to 0xff, which each manufacturer defines.",
+        Mrc = "MRC": "Multipath reliable connection (OCP MRC).",
     }
 
     /// What carries the InfiniBand transport packet. Tunnels around it do not count.
@@ -160,7 +168,7 @@ terms! {
         ReusedPsn = "reused_psn" "reused PSN": "Its sender had used this PSN for another packet, of another operation or length.",
         Resync = "resync": "Its PSN is so far from the expected one that tracking restarts from it.",
         Retransmission = "retransmission": "Its sender had sent this PSN before.",
-        Trimmed = "trimmed": "A switch cut it to its headers, instead of dropping it: UDP's length is that of the whole packet, IP's is not, and there is no ICRC.",
+        Trimmed = "trimmed": "A switch cut it to its headers, instead of dropping it: there is no ICRC, and lengths say more than is there, or the payload is less than the headers say.",
         Unsequenced = "unsequenced": "It is in no PSN space that can be followed: datagrams, unknown operation codes.",
     }
 

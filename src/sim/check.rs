@@ -7,6 +7,7 @@ use super::{
     Recovery, Scenario, Segment, Side, Size, Spread, Tap, TimeoutResends, UdpPort, Verb, Where, Wrap,
 };
 use crate::{
+    craft::Lengths,
     dcqcn::Parameters,
     grammar::print::duration,
     message::is_path_mtu,
@@ -102,7 +103,7 @@ macro_rules! words {
 
 words! {
     bool, String, IpAddr, Service, &Parameters, Rate, Size, UdpPort, Action, Encapsulation, End, IpId, Kind, Pacing, PartialRead, Recovery,
-    Side, Spread, TimeoutResends, Verb, Where, Wrap,
+    Side, Spread, TimeoutResends, Verb, Where, Wrap, Lengths,
 }
 
 /// Fills in defaults and checks the rest.

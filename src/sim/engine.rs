@@ -18,7 +18,7 @@ use crate::{
     opcode::Opcode,
     random::{SplitMix64, mix},
     wire::{Mac, Psn, Qpn, Udp},
-    wire_cost::{Contents, Envelope},
+    wire_cost::{Contents, Envelope, FCS, GAP, PREAMBLE},
 };
 
 /// The latest time, in ns.
@@ -160,8 +160,9 @@ pub(super) struct Journey {
     pub(super) tx: u32,
     /// The segment that lost it.
     pub(super) lost: u8,
-    /// The segment that damaged it.
+    /// The segment that damaged it, or trimmed it.
     pub(super) corrupt: u8,
+    pub(super) is_trimmed: bool,
     pub(super) ecn: u8,
     pub(super) path: u8,
     pub(super) bit: u32,
@@ -350,6 +351,21 @@ pub fn run(scenario: &Scenario) -> Result<Run, Error> {
     sim.play()?;
     sim.run.captures.iter_mut().for_each(Capture::untidy);
     Ok(sim.run)
+}
+
+impl Run {
+    /// Bytes that a packet takes on its first link, preamble and gap included.
+    fn l1_bytes(&self, t: &Transmission) -> u32 {
+        let flow = &self.flows[t.flow as usize];
+        let tagged = flow.connection.is_some_and(|c| self.connections[c as usize].vlan.is_some());
+        let envelope = Envelope::new(self.encapsulation(flow)).with_vlans(tagged as u8);
+        envelope.l1_bytes(Contents::new(t.opcode, t.payload as u32).len())
+    }
+
+    /// Bytes of its frame, without frame check sequence.
+    pub(super) fn frame_len(&self, t: &Transmission) -> u32 {
+        self.l1_bytes(t).saturating_sub(PREAMBLE + FCS + GAP)
+    }
 }
 
 impl Sim {
@@ -643,10 +659,7 @@ impl Sim {
 
     /// Bytes that a packet takes on its first link, preamble and gap included.
     fn wire_len(&self, t: &Transmission) -> u32 {
-        let flow = &self.run.flows[t.flow as usize];
-        let tagged = flow.connection.is_some_and(|c| self.run.connections[c as usize].vlan.is_some());
-        let envelope = Envelope::new(self.run.encapsulation(flow)).with_vlans(tagged as u8);
-        envelope.l1_bytes(Contents::new(t.opcode, t.payload as u32).len())
+        self.run.l1_bytes(t)
     }
 
     /// The UDP source port of a queue pair's next packet.

@@ -129,6 +129,9 @@ impl Run {
         }
         if !cut {
             losses.insert("corrupt".into(), json!(truth.corrupt));
+            if truth.trimmed > 0 {
+                losses.insert("trimmed".into(), json!(truth.trimmed));
+            }
         }
         losses.insert("capture".into(), bounds(TruthBounds { least: 0, most: truth.capture }));
         out["losses"] = losses.into();

@@ -51,6 +51,8 @@ named! {
         CaptureDuplicate "capture_duplicate",
         /// Damaged before the tap.
         Corrupt "corrupt",
+        /// Trimmed by a switch before the tap.
+        Trimmed "trimmed",
         /// An acknowledgement.
         Ack "ack",
         /// A sequence NAK or an error.
@@ -150,6 +152,8 @@ pub struct SpaceTruth {
     pub ack_path: TruthBounds,
     /// Damaged before the tap, and recorded.
     pub corrupt: u64,
+    /// Trimmed before the tap, and recorded.
+    pub trimmed: u64,
     /// Not recorded, and not lost before the tap: lost by the capture, or on another path.
     pub capture: u64,
 }
@@ -344,7 +348,7 @@ impl Run {
             truth.ecn_ect += matches!(sighting.ecn, 1 | 2) as u64;
             truth.ecn_ce += (sighting.ecn == 3) as u64;
             if corrupt {
-                truth.icrc_bad += 1;
+                truth.icrc_bad += u64::from(!journey.is_trimmed);
                 let [payload, ect, ce] = &mut truth.bad;
                 *payload += t.payload as u64;
                 *ect += matches!(sighting.ecn, 1 | 2) as u64;
@@ -354,9 +358,10 @@ impl Run {
                 truth.space(direction).packets += 1;
             }
             if corrupt {
-                label.class = Class::Corrupt;
+                label.class = if journey.is_trimmed { Class::Trimmed } else { Class::Corrupt };
                 if !is_cnp && !std::mem::replace(&mut seen_corrupt[journey.tx as usize], true) {
-                    truth.space(direction).corrupt += 1;
+                    let space = truth.space(direction);
+                    *(if journey.is_trimmed { &mut space.trimmed } else { &mut space.corrupt }) += 1;
                 }
             } else if std::mem::replace(&mut seen[journey.tx as usize], true) {
                 label.class = Class::CaptureDuplicate;

@@ -48,6 +48,7 @@ use std::{fmt, net::IpAddr, ops::RangeInclusive};
 use serde::Deserialize;
 
 use crate::{
+    craft::Lengths,
     dcqcn::Parameters,
     dissect,
     message::{Ending, Segments, Unsupported},
@@ -147,6 +148,8 @@ tables! {
         pub deadlock: Vec<Deadlock> = Vec::new(),
         /// Parallel paths.
         pub paths: Paths = Paths::default(),
+        /// What switches make of packets that they trim.
+        pub trim: Trimming = Trimming::default(),
         /// Congestion notification.
         pub cnp: Cnp = Cnp::default(),
     }
@@ -459,6 +462,8 @@ tables! {
         pub drop: f64 = 0.0 => SHARE,
         /// One bit flipped.
         pub corrupt: f64 = 0.0 => SHARE,
+        /// Trimmed by a switch: cut to the headers, instead of dropped.
+        pub trim: f64 = 0.0 => SHARE,
         /// Duplicated.
         pub duplicate: f64 = 0.0 => SHARE,
         /// Marked CE, if the sender is ECN-capable.
@@ -571,6 +576,8 @@ pub enum Action {
     Mark,
     /// One bit of it is flipped.
     Corrupt,
+    /// A switch trims it: cuts it to its headers.
+    Trim,
     /// It is duplicated.
     Duplicate,
     /// It is delayed by `by`.
@@ -721,6 +728,23 @@ tables! {
         pub by: Spread = Spread::Port,
         /// How much more delay each path has than the one before, in a packet's first segment.
         pub skew: Ns = Ns(0),
+    }
+}
+
+tables! {
+    /// What switches make of packets that they trim.
+    pub struct Trimming {
+        /// Bytes that they leave of a frame, without frame check sequence. Shorter ones are dropped.
+        pub bytes: u32 = 128 => 54..=4096,
+        /// The DSCP that they set.
+        pub dscp: u8 = 0 => 0..=63,
+        /// The lengths that they write anew: "ip", "none", "all".
+        #[serde(deserialize_with = "text::lengths")]
+        pub lengths: Lengths = Lengths::Ip,
+        /// By how much a trimmed packet, which is in a class of its own, comes before what was sent with it.
+        pub ahead: Ns = Ns(0),
+        /// Whether receivers ask for what was trimmed at once, with a sequence NAK.
+        pub nak: bool = false,
     }
 }
 

@@ -58,6 +58,7 @@ pub(super) struct Target {
 struct Fate {
     drop: bool,
     corrupt: bool,
+    trim: bool,
     duplicate: bool,
     mark: bool,
     later: u64,
@@ -147,6 +148,7 @@ impl Sim {
             tx,
             lost: NOWHERE,
             corrupt: NOWHERE,
+            is_trimmed: false,
             ecn: if capable { 2 } else { 0 },
             path,
             bit: 0,
@@ -176,12 +178,24 @@ impl Sim {
         let fate = self.fate(journey, flow, segment, way);
         let road = &self.run.scenario.segment[segment as usize];
         let (skew, delay) = (self.run.scenario.paths.skew.0, road.delay.0);
+        let j = &self.run.journeys[journey as usize];
+        let is_longer = fate.trim
+            && j.corrupt == NOWHERE
+            && self.run.frame_len(&self.run.transmissions[j.tx as usize]) > self.run.scenario.trim.bytes;
         let j = &mut self.run.journeys[journey as usize];
         if fate.drop {
             j.lost = segment;
             return;
         }
         let mut time = self.now + delay + fate.later;
+        if fate.trim && !is_longer {
+            j.lost = segment;
+            return;
+        }
+        if fate.trim {
+            (j.corrupt, j.is_trimmed) = (segment, true);
+            time = time.saturating_sub(self.run.scenario.trim.ahead.0).max(self.now);
+        }
         if begins {
             time += skew * j.path as u64;
         }
@@ -268,6 +282,7 @@ impl Sim {
                 Action::Drop => fate.drop = true,
                 Action::Mark => fate.mark = true,
                 Action::Corrupt => fate.corrupt = true,
+                Action::Trim => fate.trim = true,
                 Action::Duplicate => fate.duplicate = true,
                 Action::Delay => fate.later += target.by,
                 Action::Reorder => fate.overtaken_by = target.depth,
@@ -280,8 +295,9 @@ impl Sim {
         let rng = &mut self.rngs[segment as usize][left as usize];
         fate.drop |= rng.chance(faults.drop);
         fate.corrupt |= rng.chance(faults.corrupt);
-        fate.duplicate |= rng.chance(faults.duplicate);
         let data = matches!(kind, Some(Kind::Requests | Kind::Responses));
+        fate.trim |= faults.trim > 0.0 && data && rng.chance(faults.trim);
+        fate.duplicate |= rng.chance(faults.duplicate);
         fate.mark |= data && rng.chance(faults.mark);
         if rng.chance(faults.reorder) {
             match faults.reorder_by {
@@ -296,6 +312,10 @@ impl Sim {
     fn deliver(&mut self, journey: u32) {
         let j = &mut self.run.journeys[journey as usize];
         if j.corrupt != NOWHERE {
+            let tx = j.tx;
+            if j.is_trimmed && self.run.scenario.trim.nak {
+                self.on_trimmed(tx);
+            }
             return;
         }
         j.delivered = true;

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     capture::Interface,
-    craft::{Channel, ComputedField, Dialog, Endpoint, Hold, Packet, Path, template},
+    craft::{Channel, ComputedField, Dialog, Endpoint, Hold, Packet, Path, Trim, template},
     dissect::Link,
     icrc,
     opcode::{Opcode, Operation},
@@ -178,10 +178,28 @@ impl Frames<'_> {
         let head = packet.parts().last().map_or(0, |part| (part.at + part.len) as usize);
         let body = packet.get_payload().len().next_multiple_of(4) + 4;
         let way = run.way(t.flow);
-        if journey.corrupt != NOWHERE && run.is_before(way, journey.corrupt, tap) {
+        let is_flawed = journey.corrupt != NOWHERE && run.is_before(way, journey.corrupt, tap);
+        if is_flawed && journey.is_trimmed {
+            self.trim();
+        } else if is_flawed {
             damage(&mut self.buffer, head..head + body, journey.bit, packet);
         } else if tap.bad_icrc {
             damage(&mut self.buffer, head + body - 4..head + body, 0, packet);
+        }
+    }
+
+    /// The frame at hand, as a switch leaves it that trims it.
+    fn trim(&mut self) {
+        let trimming = &self.run.scenario.trim;
+        let trim = Trim { bytes: trimming.bytes, dscp: Some(trimming.dscp), lengths: trimming.lengths };
+        let mut frame = self.buffer.to_vec();
+        if trim.apply(self.run.link(), &mut frame) {
+            if self.run.captures[self.tap].tap.fcs {
+                let fcs = icrc::fcs(&frame);
+                frame.extend_from_slice(&fcs);
+            }
+            self.buffer.clear();
+            self.buffer.extend_from_slice(&frame);
         }
     }
 

@@ -6,7 +6,7 @@ use super::{
     qp::{Answer, note, sending_ns},
 };
 use crate::{
-    opcode::{Opcode, Service},
+    opcode::{Direction, Opcode, Service},
     wire::Psn,
 };
 impl Sim {
@@ -66,6 +66,28 @@ impl Sim {
             return;
         }
         self.execute(qp, tx);
+    }
+
+    /// Headers came of a packet that a switch trimmed: asks for it, or for one before it, unless that was done.
+    pub(super) fn on_trimmed(&mut self, tx: u32) {
+        let t = self.run.transmissions[tx as usize];
+        let receiver = self.run.flows[t.flow as usize].receiver;
+        if receiver == NONE || t.opcode.direction() != Direction::Request || t.opcode.service() != Service::Rc
+        {
+            return;
+        }
+        let state = &mut self.qps[receiver as usize];
+        if state.error || t.psn < state.expected || state.refused || state.nak_psn == state.expected {
+            return;
+        }
+        match self.connection(receiver).recovery {
+            Recovery::GoBackN => self.qps[receiver as usize].refused = true,
+            Recovery::Selective => {
+                let state = &mut self.qps[receiver as usize];
+                state.nak_psn = state.expected;
+            }
+        }
+        self.answer_nak(receiver);
     }
 
     /// Accepts packets that came early and are in order now.

@@ -6,6 +6,7 @@ use serde::{Deserialize, Deserializer, de};
 
 use super::Scenario;
 use crate::{
+    craft::Lengths,
     dcqcn::{Parameters, SETS},
     grammar::units,
     opcode::Service,
@@ -137,6 +138,13 @@ from_text_or_number! {
     Rate: "a rate like \"100G\", or bits a second", |n| (n > 0).then_some(Rate(n));
     Size: "a size like \"64KiB\", or bytes", |n| Some(Size(n));
     UdpPort: "\"linux\", \"spray:4\", or a port", |n| u16::try_from(n).ok().map(UdpPort::Fixed);
+}
+
+/// The lengths that trimming writes anew.
+pub(super) fn lengths<'de, D: Deserializer<'de>>(from: D) -> Result<Lengths, D::Error> {
+    let name = String::deserialize(from)?;
+    let found = Lengths::ALL.into_iter().find(|lengths| lengths.name() == name);
+    found.ok_or_else(|| de::Error::custom(format!("{name:?}: expected \"ip\", \"none\" or \"all\"")))
 }
 
 /// Reads a transport service, of those that are simulated.

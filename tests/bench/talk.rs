@@ -106,7 +106,7 @@ impl Talk {
 
 /// One of the operation codes that are wanted.
 fn pick(turn: usize, is_wanted: impl Fn(Opcode) -> bool) -> Opcode {
-    let wanted = || Opcode::ALL.iter().copied().filter(|&code| is_wanted(code));
+    let wanted = || Opcode::of_transport(rdmawire::wire::Transport::Ib).filter(|&code| is_wanted(code));
     let (n, one) = (wanted().count(), |turn| wanted().nth(turn));
     one(turn % n.max(1)).expect("there is one for every service that asks")
 }

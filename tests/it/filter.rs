@@ -120,9 +120,9 @@ fn notes_match_by_id_and_severity() {
         ("note.error", 0x04, 3, true),
         ("note == bth.pad", 0x04, 3, true),
         ("note == bth.opcode || note.warning", 0x04, 3, false),
-        ("note == bth.opcode", 0xc7, 0, true),
-        ("note != bth.pad && note.warning && !note.error", 0xc7, 0, true),
-        ("note in {bth.pad, bth.opcode}", 0xc7, 0, true),
+        ("note == bth.opcode", 0xc3, 0, true),
+        ("note != bth.pad && note.warning && !note.error", 0xc3, 0, true),
+        ("note in {bth.pad, bth.opcode}", 0xc3, 0, true),
         ("note", 0x04, 0, false),
     ] {
         let frame = frame(opcode, pad);

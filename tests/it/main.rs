@@ -91,6 +91,7 @@ mod metric_door;
 mod metrics;
 #[cfg(feature = "sim")]
 mod microburst;
+mod mrc;
 mod mutate;
 mod nvme;
 mod outline;

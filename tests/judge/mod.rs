@@ -166,7 +166,8 @@ impl Accuracy {
             let is_retransmission = label.is_retransmission();
             let is_late = label.class == Class::LateOriginal;
             row.frames += 1;
-            row.is_clean &= !is_retransmission && !is_late && label.class != Class::Corrupt;
+            row.is_clean &=
+                !is_retransmission && !is_late && !matches!(label.class, Class::Corrupt | Class::Trimmed);
             row.ambiguous += (said == "ambiguous") as u64;
             // It is not evident at the tap.
             let hidden = is_retransmission && !label.evident;
@@ -223,14 +224,20 @@ fn is_first(class: Class) -> bool {
 /// Whether frames of this class are judged by their PSN, or by damage or duplication.
 fn is_numbered(class: Class) -> bool {
     use Class::*;
-    matches!(class, New | NewAfterGap | Retransmission | LateOriginal | CaptureDuplicate | Corrupt)
+    matches!(class, New | NewAfterGap | Retransmission | LateOriginal | CaptureDuplicate | Corrupt | Trimmed)
 }
 
 /// Whether this class claims a problem.
 fn is_claim(said: &str) -> bool {
     matches!(
         said,
-        "retransmission" | "late_original" | "capture_duplicate" | "corrupt" | "ambiguous" | "resync"
+        "retransmission"
+            | "late_original"
+            | "capture_duplicate"
+            | "corrupt"
+            | "trimmed"
+            | "ambiguous"
+            | "resync"
     )
 }
 

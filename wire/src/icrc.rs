@@ -25,8 +25,7 @@ named! {
         Bad "bad",
         /// The frame was cut, is a fragment, or nothing says where the ICRC is.
         Unchecked "unchecked",
-        /// There is none: a switch cut the packet to its headers instead of dropping it (packet trimming), and wrote the new length
-        /// into the IP header only.
+        /// There is none: a switch cut the packet to its headers instead of dropping it (packet trimming).
         Trimmed "trimmed",
     }
 }
@@ -47,21 +46,38 @@ impl State {
 #[inline]
 pub fn verify(d: &Dissection<'_>) -> State {
     match d.icrc().map_or(State::Unchecked, |there| State::of(there, compute(d))) {
-        State::Bad if has_trimmed_length(d) => State::Trimmed,
+        State::Bad | State::Unchecked if has_trimmed_length(d) => State::Trimmed,
+        // Which fields MRC's ICRC leaves out, no source says that could be read.
+        State::Bad if d.has(Kind::MrcBth) => State::Unchecked,
         state => state,
     }
 }
 
-/// Whether the UDP header says more bytes than the IP header, which is right. Switches that trim packets (`PACKET_TRIM` of SAI, the
-/// switch abstraction interface) leave a packet so.
+/// Whether the UDP header says more bytes than the IP header, which is right: switches that trim packets (`PACKET_TRIM` of SAI, the switch
+/// abstraction interface) leave a packet so. Or whether both say more than the frame has, none of which the capture cut: other
+/// switches write no length anew.
 #[cold]
 fn has_trimmed_length(d: &Dissection<'_>) -> bool {
-    let is_longer = |note: &Note| match note.problem {
-        Problem::Length { says, have } => note.layer == Kind::Udp && says > have,
-        _ => false,
+    let is_longer = |kind: Kind| {
+        let says_more = |note: &Note| match note.problem {
+            Problem::Length { says, have } => note.layer == kind && says > have,
+            _ => false,
+        };
+        d.notes().iter().any(says_more)
     };
+    if d.notes().is_empty() || !d.has(Kind::Bth) || !is_longer(Kind::Udp) {
+        return false;
+    }
     let is_ip_right = d.get::<Ipv4>().is_none_or(|ip| ip.ihl() != 5 || checksum::internet(ip.bytes()) == 0);
-    is_ip_right && d.notes().iter().any(is_longer)
+    let of_ip = match (d.get::<Ipv4>(), d.get::<Ipv6>()) {
+        (Some(ip), _) => ip.total_len().checked_sub(u16::from(ip.ihl()) * 4),
+        (_, Some(ip)) => Some(ip.payload_len()),
+        _ => None,
+    };
+    let has_old_lengths = || {
+        !d.is_cut() && d.tunnel_depth() == 0 && of_ip.is_some() && of_ip == d.get::<Udp>().map(Udp::length)
+    };
+    is_ip_right && (!(is_longer(Kind::Ipv4) || is_longer(Kind::Ipv6)) || has_old_lengths())
 }
 
 /// The right ICRC of the frame, in wire order. `None` if the packet's end is not known or was not captured, and where no source

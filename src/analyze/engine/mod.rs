@@ -10,6 +10,7 @@ mod sorting;
 mod state;
 mod tracker;
 mod transport;
+mod trims;
 mod trust;
 mod view;
 
@@ -113,9 +114,11 @@ impl Analysis {
             self.note_mirror_copy(MirrorCopy::of_dissection(d).as_ref());
         }
         let Analysis { tracker, metrics, .. } = self;
+        let facts = Facts::of(record, d, icrc).map(|facts| tracker.look_for_trimming(facts, d));
+        let icrc = facts.as_ref().map_or(icrc, Facts::icrc);
         tracker.capture.count(&Frame::of(record, d, icrc));
         tracker.enter_window(record.time.0, metrics);
-        match Facts::of(record, d, icrc) {
+        match facts {
             Some(packet) => {
                 tracker.capture.fragmented += u64::from(d.is_fragment());
                 tracker.on_transport(&packet, Some(d), metrics);

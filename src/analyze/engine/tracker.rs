@@ -2,7 +2,10 @@
 
 use std::ops::Range;
 
-use super::trust::{Mirrors, Strays, Trust};
+use super::{
+    trims::Trims,
+    trust::{Mirrors, Strays, Trust},
+};
 use crate::{
     analyze::{
         metric::{Metric, Metrics, Placed, Verdict, Wants, capture::CaptureCounts, microburst::Microbursts},
@@ -21,6 +24,7 @@ use crate::{
     },
     dissect::{Dissection, Encapsulation},
     heap::Heap,
+    icrc::State,
     opcode::{Numbering, Service},
     wire::*,
 };
@@ -53,6 +57,7 @@ pub(crate) struct Tracker {
     pub(crate) mirrors: Mirrors,
     pub(super) strays: Strays,
     pub(super) trust: Trust,
+    pub(crate) trims: Trims,
     pub(super) window: Window,
     /// Frames that have a number and are not analyzed.
     pub(super) passed_over: u64,
@@ -152,6 +157,7 @@ impl Tracker {
             mirrors: Mirrors::default(),
             strays: Strays::default(),
             trust: Trust::default(),
+            trims: Trims::default(),
             wants_identity: false,
             // The first packet asks the metrics.
             window: Window::EMPTY,
@@ -180,6 +186,14 @@ impl Tracker {
     /// The next packet asks the metrics for their span.
     pub(super) fn forget_window(&mut self) {
         self.window = Window::EMPTY;
+    }
+
+    /// A packet of a dissected frame: with the state of its ICRC, if a switch trimmed it.
+    pub(super) fn look_for_trimming(&mut self, facts: Facts, d: &Dissection<'_>) -> Facts {
+        match facts.icrc() {
+            State::Good => facts,
+            _ => self.trims.look(facts, d, self.options.trim.as_ref()),
+        }
     }
 
     /// The number of the frame at hand.

@@ -19,7 +19,8 @@ use crate::{
         },
     },
     dissect::Dissection,
-    opcode::{Direction, Numbering, Opcode, Operation, PayloadRule, Service, Shape},
+    icrc::State,
+    opcode::{Direction, Numbering, Operation, PayloadRule, Service, Shape},
     wire::*,
 };
 
@@ -33,6 +34,13 @@ impl Tracker {
         metrics: &mut Metrics,
     ) {
         self.capture.rdma_packets += 1;
+        if facts.icrc() == State::Bad && whole.is_none() {
+            let trimmed = self.trims.look_alone(facts, self.options.trim.as_ref());
+            if trimmed.icrc() == State::Trimmed {
+                let flaw = self.trust.flaw_of(&trimmed);
+                return self.on_transport_in_full(&trimmed, whole, flaw, metrics);
+            }
+        }
         let flaw = self.trust.flaw_of(facts);
         if flaw.is_none()
             && let Some((id, space)) = self.take_expected(facts, metrics)
@@ -198,7 +206,7 @@ impl Tracker {
 
         flow.count(facts);
         if let Some(flaw) = flaw {
-            return (Some(id), self.on_flaw(id, opcode, flaw), Some(flaw.class()));
+            return (Some(id), self.on_flaw(id, facts, flaw), Some(flaw.class()));
         }
         flow.note_path(facts);
         let payload = facts.payload();
@@ -208,7 +216,7 @@ impl Tracker {
                 return (Some(id), None, Some(self.on_cnp(id, facts)));
             }
             (Some(operation), Numbering::InOrder) => operation,
-            (None, Numbering::InOrder) | (_, Numbering::None) => {
+            (None, Numbering::InOrder) | (_, Numbering::AnyOrder | Numbering::None) => {
                 self.on_datagram(id, facts, whole, metrics);
                 return (Some(id), Some(Direction::Request), Some(Class::Unsequenced));
             }
@@ -288,6 +296,7 @@ impl Tracker {
 
     /// A packet as long as the path MTU allows shows it to the requests that it is of, or answers.
     fn on_full_packet(&mut self, id: FlowId, is_request: bool, payload: u32) {
+        self.trims.full_packet(payload);
         let asking = if is_request { Some(id) } else { self.flows.peer(id) };
         if let Some(asking) = asking
             && self.flows.get_mut(asking).requests.full_packet(payload)
@@ -321,8 +330,8 @@ impl Tracker {
     /// A corrupt or trimmed packet: its PSN space, by its operation code.
     #[cold]
     #[inline(never)]
-    fn on_flaw(&mut self, id: FlowId, opcode: Opcode, flaw: Flaw) -> Option<Space> {
-        let flow = self.flows.get_mut(id);
+    fn on_flaw(&mut self, id: FlowId, facts: &Facts, flaw: Flaw) -> Option<Space> {
+        let (flow, opcode) = (self.flows.get_mut(id), facts.opcode());
         let direction = opcode.operation().map(|_| opcode.direction());
         let counts = match direction {
             Some(Direction::Response) => &mut flow.responses.counts,
@@ -332,6 +341,7 @@ impl Tracker {
         counts.class(flaw.class());
         counts.lost(flaw.place(), 1, 1);
         match direction {
+            Some(Direction::Request) if flaw == Flaw::Trimmed => flow.requests.trimmed(facts.psn()),
             Some(Direction::Request) => flow.requests.flawed(flaw),
             Some(Direction::Response) => flow.responses.read.flawed += 1,
             None => {}

@@ -312,7 +312,7 @@ fn of_operation(operations: &mut Operations, operation: Option<Operation>) -> &m
         Some(Operation::Send) => &mut operations.sends,
         Some(Operation::ReadRequest) => &mut operations.read_requests,
         Some(Operation::ReadResponse) => &mut operations.read_responses,
-        Some(Operation::Acknowledge) => &mut operations.acks,
+        Some(Operation::Acknowledge | Operation::Sack | Operation::Nack) => &mut operations.acks,
         Some(Operation::Cnp) => &mut operations.cnps,
         Some(
             Operation::CompareSwap
@@ -320,7 +320,9 @@ fn of_operation(operations: &mut Operations, operation: Option<Operation>) -> &m
             | Operation::AtomicAcknowledge
             | Operation::AtomicWrite,
         ) => &mut operations.atomics,
-        Some(Operation::Flush | Operation::Resync) | None => &mut operations.others,
+        Some(Operation::Flush | Operation::Resync | Operation::Probe | Operation::Endpoint) | None => {
+            &mut operations.others
+        }
     }
 }
 

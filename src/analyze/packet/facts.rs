@@ -151,6 +151,11 @@ impl Facts {
         })
     }
 
+    /// The packet, with another state of its ICRC.
+    pub(crate) fn with_icrc(self, icrc: State) -> Facts {
+        Facts { icrc, ..self }
+    }
+
     /// When it was captured, in nanoseconds since 1970.
     #[inline(always)]
     pub fn time(&self) -> i64 {

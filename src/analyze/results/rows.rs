@@ -429,7 +429,7 @@ fn loss_episodes(counts: &Counts) -> report::LossEpisodes {
 fn opcodes(flow: &Flow) -> BTreeMap<String, u64> {
     let mut opcodes = BTreeMap::new();
     for (code, n) in flow.opcodes.iter() {
-        let opcode = Opcode::ib(code);
+        let opcode = Opcode::of(flow.service.transport(), code);
         let name = opcode.name().map_or_else(|| opcode.to_string(), str::to_owned);
         opcodes.insert(name, n);
     }

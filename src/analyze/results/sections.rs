@@ -63,6 +63,7 @@ pub(super) fn head(
         bad_lpcrcs: credits.bad_crcs(),
         overhead: overhead.section(),
         ports: entropy.section(|id| context.flow(id)),
+        trimmed: tracker.trims.section(tracker.options.trim.as_ref()),
         links,
         balance: known(&mut why, "balance", balance),
         interval_ns,

@@ -21,7 +21,7 @@ pub(crate) use stats::AnswerStats;
 pub(crate) use tries::Stopped;
 
 use super::{
-    class::{Counts, Place},
+    class::{Counts, Flaw, Place},
     config::TrackConfig,
     copies::Verdict,
     distribution::{Distribution, Tracked},
@@ -433,8 +433,8 @@ impl Requests {
             // The first packet of the message was sent before the capture began, or was lost.
             self.counts.lost(Place::Upstream, 0, 1);
         }
-        if step.gap > 0 && self.trouble.flawed > 0 {
-            // Corrupt or trimmed packets came instead of the missing ones.
+        if step.gap > 0 && self.trouble.flawed > 0 && self.trouble.flaw == Flaw::Corrupt {
+            // Corrupt packets came instead of the missing ones. Of trimmed ones, the PSNs are known.
             let Trouble { flawed, flaw, .. } = *self.trouble;
             let gap = (step.x - step.gap..step.x, flawed.min(step.gap), flaw);
             push_last(&mut self.trouble.flawed_gaps, MAX_FLAWED_GAPS, gap);

@@ -93,12 +93,12 @@ impl Base {
         }
     }
 
-    /// The built-in bases: every operation code over RoCEv2, some over each other encapsulation, with VLAN tags and in
+    /// The built-in bases: every operation code of InfiniBand over RoCEv2, some over each other encapsulation, with VLAN tags and in
     /// tunnels; connection management, other management with RMPP; CNP, PAUSE, PFC, link packets.
     pub fn all() -> Vec<Base> {
         let mut all = Vec::new();
         for wrap in Encapsulation::ALL {
-            for &opcode in Opcode::ALL {
+            for opcode in Opcode::of_transport(Transport::Ib) {
                 if wrap != Encapsulation::RoceV2Ipv4 && !SOME.contains(&opcode) {
                     continue;
                 }

@@ -79,7 +79,7 @@ fn edges(at: u32, len: u32, list: &mut Vec<Mutation>) {
 
 fn transport(packet: &Packet, list: &mut Vec<Mutation>) {
     let opcode = packet.get::<Bth>().map(|bth| bth.opcode());
-    let others = Opcode::ALL.iter().copied().chain(UNASSIGNED.map(Opcode::ib));
+    let others = Opcode::of_transport(Transport::Ib).chain(UNASSIGNED.map(Opcode::ib));
     list.extend(others.filter(|other| Some(*other) != opcode).map(Mutation::Opcode));
     let has_mad = packet.parts().iter().any(|part| part.kind.is_management());
     if !has_mad {

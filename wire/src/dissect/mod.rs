@@ -134,7 +134,7 @@ impl core::fmt::Display for Link {
 /// What the frame itself does not say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// UDP destination ports of RoCEv2; zero is none.
+    /// UDP destination ports of RoCEv2, and of MRC, whose operation codes no other transport has; zero is none.
     pub roce_ports: [u16; 2],
     /// UDP destination ports of tunnels, beside those that are well known, and the header behind UDP; port zero is none.
     pub tunnels: [(u16, Kind); MAX_PORTS],
@@ -161,7 +161,7 @@ impl Options {
         Options::TUNNELS.iter().find(|tunnel| tunnel.0 == name).map(|tunnel| tunnel.1)
     }
 
-    /// The transport behind this UDP destination port.
+    /// The transport behind this UDP destination port, but for operation codes that are MRC's.
     #[inline(always)]
     pub fn transport_of(&self, port: u16) -> Option<Transport> {
         let is_roce = port == self.roce_ports[0] || port == self.roce_ports[1] && port != 0;

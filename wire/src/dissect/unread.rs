@@ -5,7 +5,10 @@ use core::fmt;
 use super::{Dissection, Link, Note, Problem};
 use crate::{
     named,
-    wire::{Bth, EtherType, Hex8, IpProtocol, Kind, MacControlOpcode, NextProtocol, PppProtocol, Show, Udp},
+    wire::{
+        Bth, EtherType, Hex8, IpProtocol, Kind, MacControlOpcode, NextProtocol, PppProtocol, Show, Transport,
+        Udp,
+    },
 };
 
 named! {
@@ -171,7 +174,10 @@ impl Dissection<'_> {
                 (Some(udp), Some(bth)) => {
                     let bytes = bth.bytes();
                     let has_reserved = bytes[4] & 0x3f | bytes[8] & 0x7f != 0;
-                    udp.src_port() < FIRST_PORT && service(udp.src_port()).is_some()
+                    // MRC's source ports are paths, and may be any.
+                    self.transport == Transport::Ib
+                        && udp.src_port() < FIRST_PORT
+                        && service(udp.src_port()).is_some()
                         || bth.tver() != 0 && (has_reserved || !bth.opcode().is_known())
                 }
                 _ => false,

@@ -443,6 +443,7 @@ impl<'f, V: Visitor> Walk<'f, '_, V> {
         self.limit(Kind::Udp, from, udp.length() as usize);
         let port = udp.dst_port();
         match self.options.transport_of(port) {
+            Some(_) if self.is_mrc() => self.transport(Transport::Mrc),
             Some(transport) => self.transport(transport),
             None => self.in_udp(port),
         }

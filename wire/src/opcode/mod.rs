@@ -2,6 +2,7 @@
 
 mod chain;
 mod ib;
+mod mrc;
 
 pub use chain::Chain;
 
@@ -31,6 +32,8 @@ named! {
         Xrc "XRC",
         /// 0xc0 to 0xff: defined by manufacturers.
         Vendor "vendor",
+        /// Multipath reliable connection, a transport of its own.
+        Mrc "MRC",
     }
 }
 
@@ -101,6 +104,14 @@ pub enum Operation {
     Resync,
     /// Congestion notification.
     Cnp,
+    /// Selective acknowledgement, of MRC.
+    Sack,
+    /// Negative acknowledgement of one packet, of MRC.
+    Nack,
+    /// A question for the receiver's state, of MRC.
+    Probe,
+    /// What endpoints say of their ports and paths, of MRC.
+    Endpoint,
 }
 
 /// A transport's table. A row: code, name, label, service, operation, place in the message, direction, the headers between the BTH
@@ -153,9 +164,14 @@ macro_rules! transports {
         }
 
         impl Transport {
+            /// The one that reads the BTH as a header of this kind.
+            pub fn of_bth(kind: Kind) -> Option<Transport> {
+                Transport::ALL.into_iter().find(|transport| transport.bth() == kind)
+            }
+
             /// How it reads the BTH.
             #[inline(always)]
-            pub(crate) const fn bth(self) -> Kind {
+            pub const fn bth(self) -> Kind {
                 match self { $(Transport::$transport => $module::BTH,)* }
             }
 
@@ -173,6 +189,7 @@ macro_rules! transports {
 
 transports! {
     Ib ib;
+    Mrc mrc;
 }
 
 struct Row {
@@ -314,6 +331,11 @@ impl Opcode {
         all
     };
 
+    /// The operation codes of a transport's table, in the order of their numbers.
+    pub fn of_transport(transport: Transport) -> impl Iterator<Item = Opcode> + Clone {
+        Self::ALL.iter().copied().filter(move |opcode| opcode.transport == transport)
+    }
+
     /// Of all codes of all transports, assigned or not.
     const fn nth(n: usize) -> Opcode {
         Opcode::of(Transport::ALL[n / 256], n as u8)
@@ -401,7 +423,7 @@ impl Opcode {
         Some(self.get_row().ident).filter(|ident| !ident.is_empty())
     }
 
-    /// The operation code by its name: `rc-write-only`, `RC_WRITE_ONLY`, `RC RDMA WRITE Only` or a number.
+    /// The operation code by its name: `rc-write-only`, `RC_WRITE_ONLY`, `RC RDMA WRITE Only` or a number, of the first transport whose table has it.
     pub fn from_name(name: &str) -> Option<Opcode> {
         let number = match name.strip_prefix("0x") {
             Some(hex) => u8::from_str_radix(hex, 16).ok(),
@@ -411,7 +433,11 @@ impl Opcode {
             let plain = |c: char| if c == '-' || c == ' ' { '_' } else { c.to_ascii_uppercase() };
             other.chars().map(plain).eq(name.chars().map(plain))
         };
-        number.map(Opcode::ib).or_else(|| {
+        let of_number = |code| {
+            let all = Transport::ALL.map(|transport| Opcode::of(transport, code));
+            all.into_iter().find(|opcode| opcode.is_known()).unwrap_or(Opcode::ib(code))
+        };
+        number.map(of_number).or_else(|| {
             Self::ALL.iter().copied().find(|op| same(op.get_row().ident) || same(op.get_row().label))
         })
     }
@@ -487,23 +513,45 @@ bits!(Opcode as Show::Named(|code| Opcode::ib(code as u8).name()), u8: Opcode::i
 pub enum Numbering {
     /// One after the other. After a packet that is missing, a reliable service goes back to it and sends all that follow again.
     InOrder,
+    /// One after the other, and they are taken in any order: only those that are missing are sent again.
+    AnyOrder,
     /// Each for itself, or nothing is known of it.
     None,
 }
 
 impl Service {
+    /// The transport that has it.
+    #[inline]
+    pub const fn transport(self) -> Transport {
+        match self {
+            Service::Mrc => Transport::Mrc,
+            _ => Transport::Ib,
+        }
+    }
+
+    /// The code of this service that InfiniBand's RC has as `rc`, assigned or not.
+    #[inline]
+    pub const fn opcode_like(self, rc: Opcode) -> Opcode {
+        let upper = match self {
+            Service::Mrc => 6,
+            service => service as u8,
+        };
+        Opcode::of(self.transport(), upper << 5 | rc.code & 0x1f)
+    }
+
     /// How it numbers its packets.
     #[inline(always)]
     pub const fn numbering(self) -> Numbering {
         match self {
             Service::Rc | Service::Uc | Service::Rd | Service::Xrc => Numbering::InOrder,
+            Service::Mrc => Numbering::AnyOrder,
             Service::Ud | Service::Cn | Service::Vendor => Numbering::None,
         }
     }
 
-    /// Whether requests are acknowledged and retransmitted: RC, RD and XRC.
+    /// Whether requests are acknowledged and retransmitted: RC, RD, XRC and MRC.
     #[inline]
     pub const fn is_reliable(self) -> bool {
-        matches!(self, Service::Rc | Service::Rd | Service::Xrc)
+        matches!(self, Service::Rc | Service::Rd | Service::Xrc | Service::Mrc)
     }
 }

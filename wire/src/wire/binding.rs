@@ -1,7 +1,7 @@
 //! Which header follows which: the value of a field before it announces it. Dissection reads the tables forwards, crafting backwards.
 
 use super::{
-    CmAttribute, ErfType, EtherType, IpProtocol, Kind, Lnh, MacControlOpcode, NextProtocol, PppProtocol,
+    CmAttribute, ErfType, EtherType, IpProtocol, Kind, Lnh, MRC_PORT, MacControlOpcode, NextProtocol, PppProtocol,
 };
 
 /// The UDP port of RoCEv2 (IANA).
@@ -112,7 +112,8 @@ bindings! {
 
     /// Destination ports of UDP. Those of RoCE can be others: the dissector's options say which transport is behind a port.
     UdpPorts(u16) {
-        ROCE_PORT => Bth;
+        ROCE_PORT => Bth | MrcBth;
+        MRC_PORT => MrcBth;
         VXLAN_PORT => Vxlan;
         GENEVE_PORT => Geneve;
         VXLAN_PORT_LINUX => Vxlan;

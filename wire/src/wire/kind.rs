@@ -185,6 +185,8 @@ kinds! {
     Grh "grh" header;
     /// Base transport header.
     Bth "bth" header bth;
+    /// Base transport header of MRC.
+    MrcBth "bth" header bth;
     /// Reliable datagram extended header.
     Rdeth "rdeth" header extended;
     /// Datagram extended header.
@@ -193,6 +195,22 @@ kinds! {
     Xrceth "xrceth" header extended;
     /// FLUSH extended header.
     Feth "feth" header extended;
+    /// Message extended header of MRC.
+    Meth "meth" header extended;
+    /// Time stamp extended header of MRC.
+    Tseth "tseth" header extended;
+    /// SACK extended header of MRC.
+    Seth "seth" header extended;
+    /// State of congestion of MRC.
+    CcState "cc_state" header extended;
+    /// NACK extended header of MRC.
+    Neth "neth" header extended;
+    /// Probe extended header of MRC.
+    Peth "peth" header extended;
+    /// Endpoint request extended header of MRC.
+    Erth "erth" header extended;
+    /// Endpoint response extended header of MRC.
+    Eeth "eeth" header extended;
     /// RDMA extended header.
     Reth "reth" header extended;
     /// Atomic extended header.

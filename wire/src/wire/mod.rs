@@ -23,6 +23,7 @@ mod ip;
 mod lldp;
 mod mac_control;
 mod mad;
+mod mrc;
 mod tag;
 mod tunnel;
 mod value;
@@ -42,5 +43,5 @@ pub use value::{
 };
 pub use {
     bth::*, cm::*, cm_value::*, erf::*, ethernet::*, ext::*, infiniband::*, ip::*, lldp::*, mac_control::*,
-    mad::*, tag::*, tunnel::*,
+    mad::*, mrc::*, tag::*, tunnel::*,
 };

@@ -48,11 +48,13 @@ pub enum Transport {
     /// InfiniBand's transport, which RoCE has too.
     #[default]
     Ib,
+    /// The Multipath Reliable Connection of OCP.
+    Mrc,
 }
 
 impl Transport {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Transport; 1] = [Transport::Ib];
+    pub const ALL: [Transport; 2] = [Transport::Ib, Transport::Mrc];
 }
 
 /// BTH operation code of a transport. Every code from 0 to 255 is one; those of the transport's table have a meaning. InfiniBand's:

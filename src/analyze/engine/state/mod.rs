@@ -143,13 +143,14 @@ fn stated(options: &Options) -> Vec<(String, String)> {
         storm,
         qos,
         links,
+        trim,
         interval_ns,
         connections,
         order,
         reference,
     } = options;
     let crate::dissect::Options { roce_ports, tunnels } = dissect;
-    let all: [(&str, &dyn fmt::Debug); 13] = [
+    let all: [(&str, &dyn fmt::Debug); 14] = [
         ("roce_ports", roce_ports),
         ("tunnels", tunnels),
         ("verify_icrc", verify_icrc),
@@ -159,6 +160,7 @@ fn stated(options: &Options) -> Vec<(String, String)> {
         ("storm", storm),
         ("qos", qos),
         ("links", links),
+        ("trim", trim),
         ("interval_ns", interval_ns),
         ("connections", connections),
         ("order", order),

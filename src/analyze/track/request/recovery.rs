@@ -18,6 +18,7 @@ use crate::{
             distribution::Distribution,
             history::History,
             on_demand::quiet,
+            push_last,
             response::DataLoss,
             ring::{RETRANSMITTED, SENT_AGAIN},
             step::{Resolved, SHORTEST_TIMEOUT_NS, Step},
@@ -26,6 +27,7 @@ use crate::{
     heap::heap,
     report,
     stored::roomy,
+    wire::Psn,
 };
 
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
@@ -144,7 +146,7 @@ quiet!(Trouble);
 
 heap! { Trouble { flawed_gaps } (std::ops::Range<u64>, u64, Flaw) {} }
 
-pub(crate) const MAX_FLAWED_GAPS: usize = 64;
+pub(crate) const MAX_FLAWED_GAPS: usize = 128;
 
 pub(crate) const MAX_EPISODES: usize = 256;
 
@@ -278,6 +280,24 @@ impl Requests {
     pub(crate) fn flawed(&mut self, flaw: Flaw) {
         let trouble = &mut *self.trouble;
         (trouble.flawed, trouble.flaw) = (trouble.flawed.saturating_add(1), flaw);
+    }
+
+    /// A packet that a switch cut to its headers: they are right, so its PSN is known. It may have overtaken whole packets.
+    pub(crate) fn trimmed(&mut self, psn: Psn) {
+        if !self.seq.is_started() {
+            return;
+        }
+        let x = self.seq.unwrap(psn);
+        if x < self.seq.hi && self.seq.rare.holes.get(x).is_none() {
+            // A repetition that a pass seems to leave out.
+            self.trouble.skipped_late += 1;
+            return;
+        }
+        let gaps = &mut self.trouble.flawed_gaps;
+        match gaps.back_mut() {
+            Some((gap, n, Flaw::Trimmed)) if gap.end == x => (gap.end, *n) = (x + 1, *n + 1),
+            _ => push_last(gaps, MAX_FLAWED_GAPS, (x..x + 1, 1, Flaw::Trimmed)),
+        }
     }
 
     /// Whether a missing packet had come with a flaw. Then it was not lost upstream, and is counted already.

@@ -7,6 +7,9 @@ use crate::{
     wire::*,
 };
 
+/// No transport's operation codes but MRC's are as high.
+const MRC_CODES: u8 = 0xc0;
+
 impl<V: Visitor> Walk<'_, '_, V> {
     pub(super) fn infiniband(&mut self) -> Option<()> {
         let from = self.at;
@@ -44,6 +47,17 @@ impl<V: Visitor> Walk<'_, '_, V> {
             return self.unread(Numbers::IpProtocol, u16::from(grh.nxt_hdr().0));
         }
         Some(())
+    }
+
+    /// Whether what follows UDP has an operation code of MRC, which are manufacturers' own in InfiniBand's table.
+    #[inline(always)]
+    pub(super) fn is_mrc(&self) -> bool {
+        match self.left() {
+            &[code, flags, ..] => {
+                code >= MRC_CODES && Opcode::of(Transport::Mrc, code).is_known() && flags & 0xf == 0
+            }
+            _ => false,
+        }
     }
 
     #[inline(always)]

@@ -80,6 +80,7 @@ impl<V: Visitor> Walk<'_, '_, V> {
             Kind::Gre => self.gre(),
             Kind::Gue => self.gue(),
             Kind::Tzsp => self.tzsp(),
+            Kind::MrcBth if self.is_mrc() => self.transport(Transport::Mrc),
             Kind::Ethernet => {
                 self.tunnel()?;
                 self.ethernet()
@@ -149,6 +150,7 @@ impl<V: Visitor> Walk<'_, '_, V> {
             self.take_bytes(Kind::IfaStack, usize::from(words) * 4)?;
         }
         match self.options.transport_of(port) {
+            Some(_) if self.is_mrc() => self.transport(Transport::Mrc),
             Some(transport) => self.transport(transport),
             None => self.in_udp(port),
         }

@@ -1,0 +1,193 @@
+//! The Multipath Reliable Connection: crafted, dissected, rebuilt, filtered, shown.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use crate::support::{
+    programs::{cli, ended, printed},
+    scratch::Scratch,
+};
+use rdmawire::{
+    craft::{Channel, Data, Packet, Path, Request, Spray, recipe, template},
+    dissect::{Dissection, Link, dissect},
+    filter::{Filter, FrameMeta},
+    frame::Info,
+    icrc::{self, State},
+    opcode::{Chain, Opcode, Transport},
+    wire::*,
+};
+
+const V4: [IpAddr; 2] = [IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)), IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2))];
+const V6: [IpAddr; 2] = [
+    IpAddr::V6(Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 1)),
+    IpAddr::V6(Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 2)),
+];
+
+/// A packet of this code, whose headers have bytes of their own; with a time stamp, where its code may have one.
+fn packet([src, dst]: [IpAddr; 2], opcode: Opcode, has_time: bool) -> Packet {
+    let bth = MrcBth::default()
+        .with_opcode(MrcOpcode(opcode.code))
+        .with_p_key(PKey(0xffff))
+        .with_dest_qp(Qpn(0x112))
+        .with_rtx(true)
+        .with_ts(has_time)
+        .with_psn(Psn(77));
+    let mut packet = Packet::rocev2(src, dst).push(bth);
+    let view = Bth::view(bth.bytes()).unwrap().0;
+    for &kind in Chain::of(opcode, view).kinds() {
+        let bytes: Vec<u8> =
+            (0..template(kind).len() as u8).map(|n| n.wrapping_mul(37) ^ kind as u8).collect();
+        packet = packet.push_bytes(kind, bytes);
+    }
+    let len = match opcode.payload_rule() {
+        rdmawire::opcode::PayloadRule::None => 0,
+        _ => 256,
+    };
+    packet.payload(vec![0x5a; len])
+}
+
+fn all() -> impl Iterator<Item = (Packet, Opcode, bool)> {
+    let codes = || Opcode::of_transport(Transport::Mrc);
+    [V4, V6].into_iter().flat_map(move |ends| {
+        codes().flat_map(move |code| [false, true].map(|ts| (packet(ends, code, ts), code, ts)))
+    })
+}
+
+fn whole(packet: &Packet) -> Vec<u8> {
+    packet.build().to_vec()
+}
+
+fn read(frame: &[u8]) -> Dissection<'_> {
+    dissect(Link::ETHERNET, frame, frame.len() as u32)
+}
+
+#[test]
+fn each_packet_is_dissected_and_built_again_bit_for_bit() {
+    for (packet, opcode, has_time) in all() {
+        let frame = whole(&packet);
+        let d = read(&frame);
+        assert!(d.notes().is_empty(), "{d:?}");
+        assert_eq!(d.opcode(), Some(opcode));
+        assert_eq!(icrc::verify(&d), State::Good);
+        let kinds: Vec<Kind> =
+            opcode.chain().iter().copied().filter(|&kind| kind != Kind::Tseth || has_time).collect();
+        assert_eq!(d.chain().kinds(), kinds);
+        for part in packet.parts().iter().filter(|part| part.kind.is_extended()) {
+            let at = d.offset(part.kind).unwrap();
+            assert_eq!(&frame[at..at + part.len as usize], packet.bytes_of(part), "{:?}", part.kind);
+        }
+        assert_eq!(Packet::from(&d).build(), frame, "{opcode}");
+        let text = recipe::print(&Packet::from(&d));
+        assert_eq!(recipe::parse(&text).unwrap().build(), frame, "{text}");
+        assert!(Info::new(&d, State::Good).to_string().starts_with(opcode.name().unwrap()));
+    }
+}
+
+#[test]
+fn cut_anywhere_it_is_no_error_and_is_built_again() {
+    for (packet, ..) in all() {
+        let frame = whole(&packet);
+        for cut in 0..frame.len() {
+            let d = dissect(Link::ETHERNET, &frame[..cut], frame.len() as u32);
+            assert_ne!(d.severity(), Some(rdmawire::dissect::Severity::Error), "{cut}: {d:?}");
+            assert_eq!(icrc::verify(&d), State::Unchecked);
+            assert_eq!(Packet::from(&d).build(), &frame[..cut], "{cut}");
+            // The frame itself ends there.
+            let short = dissect(Link::ETHERNET, &frame[..cut], cut as u32);
+            assert_eq!(Packet::from(&short).build(), &frame[..cut], "{cut}");
+        }
+    }
+}
+
+/// What its ICRC covers exactly is not published: a wrong one is no corruption.
+#[test]
+fn a_wrong_icrc_is_not_judged() {
+    let mut frame = whole(&packet(V6, Opcode::MRC_WRITE_ONLY, true));
+    *frame.last_mut().unwrap() ^= 1;
+    assert_eq!(icrc::verify(&read(&frame)), State::Unchecked);
+}
+
+#[test]
+fn operation_codes_tell_it_from_roce_on_one_port() {
+    let frame = whole(&packet(V4, Opcode::MRC_SACK, false));
+    assert_eq!(read(&frame).opcode().map(|opcode| opcode.transport), Some(Transport::Mrc));
+    // A manufacturer's own code, and a version that is none.
+    for (byte, value) in [(0, 0xc0u8), (1, 0x41)] {
+        let mut other = frame.clone();
+        other[14 + 20 + 8 + byte] = value;
+        assert_eq!(read(&other).opcode().map(|opcode| opcode.transport), Some(Transport::Ib));
+    }
+}
+
+#[test]
+fn its_other_port_is_known_by_what_is_behind_it() {
+    let sack = packet(V4, Opcode::MRC_SACK, false).edit(|udp: Udp| udp.with_dst_port(4971));
+    let frame = whole(&sack.clone().keep(rdmawire::craft::ComputedField::UdpDestinationPort));
+    assert_eq!(read(&frame).opcode(), Some(Opcode::MRC_SACK));
+    assert_eq!(Packet::from(&read(&frame)).build(), frame);
+    let mut other = frame;
+    other[14 + 20 + 8] = 7;
+    assert!(!read(&other).has(Kind::Bth));
+}
+
+#[test]
+fn filters_know_its_fields() {
+    let frame = whole(&packet(V6, Opcode::MRC_WRITE_ONLY, true));
+    let d = read(&frame);
+    let matches = |text: &str| Filter::parse(text).unwrap().matches(&d, &FrameMeta::default());
+    for yes in
+        ["bth.rtx", "tseth", "meth.msn", "bth.opcode == mrc-write-only", "bth.psn == 77", "reth && !aeth"]
+    {
+        assert!(matches(yes), "{yes}");
+    }
+    for no in ["seth", "neth.reason == 1", "bth.opcode == rc-write-only", "bth.psn == 76"] {
+        assert!(!matches(no), "{no}");
+    }
+}
+
+/// Each packet says by itself where it goes, and on which path it is.
+#[test]
+fn a_message_is_sprayed_over_its_paths() {
+    for (label, ends) in [(false, V4), (true, V6)] {
+        let channel = Channel::mrc(Path::rocev2(ends[0], ends[1]), Qpn(0x11), Qpn(0x12));
+        let request = Request::Write { len: 40 * 4096 + 5, va: 0x7000, r_key: 9, imm: Some(3) };
+        let spray = Spray { paths: 16, port: 0xc000, label };
+        let message = channel.request(Psn(0xff_fffe), request).unwrap().data(Data::pattern(1)).spray(spray);
+        assert_eq!(message.packets(), 41);
+        let mut paths = std::collections::BTreeMap::new();
+        for (n, packet) in (0u64..).zip(message.iter()) {
+            let frame = packet.build();
+            let d = read(&frame);
+            assert!(d.notes().is_empty() && icrc::verify(&d) == State::Good, "{d:?}");
+            assert_eq!(d.opcode().map(|opcode| opcode.transport), Some(Transport::Mrc));
+            assert_eq!(d.get::<Reth>().unwrap().va().0, 0x7000 + n * 4096);
+            assert_eq!(d.has(Kind::ImmDt), n == 40);
+            let label = d.get::<Ipv6>().map_or(0, |ip| ip.flow_label());
+            *paths.entry((label, d.get::<Udp>().unwrap().src_port())).or_insert(0) += 1;
+        }
+        assert_eq!(paths.len(), 16);
+        assert!(paths.values().all(|n| (2..=3).contains(n)), "{paths:?}");
+    }
+    let refused = Channel::mrc(Path::rocev2(V4[0], V4[1]), Qpn(1), Qpn(2));
+    assert!(refused.request(Psn(0), Request::Read { len: 1, va: 0, r_key: 0 }).is_err());
+}
+
+#[test]
+fn the_commands_know_it() {
+    let dir = Scratch::new("mrc");
+    let file = dir.join("mrc.pcap");
+    let write =
+        ["craft", "write", "--transport", "mrc", "--paths", "4", "--size", "64K", "--mtu", "4096", "-o"];
+    printed(cli().args(write).arg(&file));
+    let lines = printed(cli().arg("dissect").arg(&file));
+    assert_eq!(lines.matches("MRC RDMA WRITE Middle").count(), 14, "{lines}");
+    let json = printed(cli().args(["dissect", "--json"]).arg(&file));
+    assert!(
+        json.contains("\"opcode_name\":\"MRC RDMA WRITE First\"") && json.contains("\"rtx\":false"),
+        "{json}"
+    );
+    assert!(printed(cli().args(["explain", "opcode", "0xdc"])).contains("MRC Reliability SACK"));
+    assert!(printed(cli().args(["explain", "seth"])).contains("sack_bitmap"));
+    let (code, _, said) =
+        ended(cli().args(["craft", "read", "--transport", "mrc", "-o"]).arg(dir.join("x.pcap")));
+    assert!(code != Some(0) && said.contains("MRC has no such operation"), "{said}");
+}
