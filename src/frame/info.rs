@@ -149,7 +149,7 @@ impl<'a> Info<'a> {
             Kind::Neth => {
                 let neth = d.get::<Neth>()?;
                 let reason = neth.reason();
-                let written = match named(<NackReason as Bits>::SHOW, reason.0 as u64) {
+                let written = match <NackReason as Bits>::SHOW.name(reason.0.into()) {
                     Some(name) => write!(w, " {name}"),
                     None => number(w, " reason=", reason.0 as u64, true),
                 };
@@ -160,7 +160,7 @@ impl<'a> Info<'a> {
             Kind::Peth => number(w, " PROBE=", d.get::<Peth>()?.probe_id().0 as u64, false),
             Kind::Erth => {
                 let erth = d.get::<Erth>()?;
-                let name = named(<EndpointOp as Bits>::SHOW, erth.op().0 as u64);
+                let name = <EndpointOp as Bits>::SHOW.name(erth.op().0.into());
                 write!(w, " {} ports={:#x}", name.unwrap_or("operation ?"), erth.port_status_mask().0)
             }
             Kind::Feth => {
@@ -373,7 +373,7 @@ fn sack<W: Write + ?Sized>(w: &mut W, seth: &Seth) -> fmt::Result {
         false => write!(w, " ACKED={}", seth.ack_psn())?,
     }
     write!(w, " EV={:#x}", seth.entropy().0)?;
-    match (seth.m().0, named(<PathMark as Bits>::SHOW, seth.m().0 as u64)) {
+    match (seth.m().0, <PathMark as Bits>::SHOW.name(seth.m().0.into())) {
         (0, _) => Ok(()),
         (_, Some(name)) => write!(w, " {name}"),
         (m, None) => write!(w, " m={m}"),

@@ -28,6 +28,7 @@ mod list;
 mod log;
 mod message;
 mod microburst;
+mod mrc;
 mod order;
 mod overhead;
 mod paths;
@@ -70,6 +71,7 @@ pub use list::{List, Rows};
 pub use log::*;
 pub use message::*;
 pub use microburst::*;
+pub use mrc::*;
 pub use order::{Sort, find_flow, sorted, trouble};
 pub use overhead::*;
 pub use paths::*;
@@ -142,6 +144,12 @@ head! {
         overhead: Overhead,
         /// How flows spread over source ports; `None` where none has UDP.
         ports: Option<Ports>,
+        /// The paths of flows that take several, those that stand out first: 4096 at most.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        paths: Vec<FlowPath>,
+        /// Connections of MRC, the Multipath Reliable Connection: 1024 at most.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        mrc: Vec<MrcConnection>,
         /// Packets that switches cut to their headers instead of dropping them, by receiver, size and DSCP, most packets first: 256 at most.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         trimmed: Vec<TrimmedTo>,
@@ -221,6 +229,10 @@ tables! {
         |report, each| for one in &report.head.microbursts.bursts { each(one)?; };
     "credits": Credits, "Credits of one end of a native InfiniBand link on one virtual lane.",
         |report, each| for one in &report.head.credits { each(one)?; };
+    "paths": FlowPath, "A path of a flow that takes several, by UDP source port and flow label.",
+        |report, each| for one in &report.head.paths { each(one)?; };
+    "mrc": MrcConnection, "A connection of MRC, the Multipath Reliable Connection.",
+        |report, each| for one in &report.head.mrc { each(one)?; };
     "trimmed": TrimmedTo, "Packets to one receiver that switches cut to their headers instead of dropping them.",
         |report, each| for one in &report.head.trimmed { each(one)?; };
     "links": LinkLoad, "What one link, or tap, carried.",
@@ -302,6 +314,10 @@ const SECTIONS: &[Section] = &[
     Section::new("Ports", |head| head.ports.iter().map(Ports::sentence).collect())
         .titled("Source ports")
         .table("ports", "Traffic and trouble by UDP source port"),
+    Section::new("Paths", |head| FlowPath::sentence_of(&head.paths).into_iter().collect()).only_in_text(),
+    Section::new("MRC", |head| head.mrc.iter().map(MrcConnection::sentence).collect())
+        .at_most(10, |n| several(n, "more connection"))
+        .only_in_text(),
     Section::new("Trimmed", |head| TrimmedTo::sentence_of(&head.trimmed).into_iter().collect())
         .only_in_text(),
     Section::new("Links", |head| {

@@ -1,6 +1,9 @@
 //! How flows spread over paths: source ports, and the links of a capture.
 
-use super::units::{count, several};
+use super::{
+    PathState,
+    units::{count, several},
+};
 
 records! {
     /// How flows spread over UDP source ports, by which switches choose among equal paths.
@@ -23,6 +26,8 @@ records! {
         pub several_ports: u64,
         /// Flows whose packets alternate between source ports.
         pub sprayed: u64,
+        /// Packets of these flows that were lost before the tap on a path that is not known.
+        pub lost_unattributed: u64,
         /// The first of these flows.
         pub sprayed_flows: Vec<SprayedFlow>,
         /// Flows with the source port that Linux computes; `None` where no flow's peer is known.
@@ -84,6 +89,45 @@ records! {
         pub switches: u64,
     }
 
+    /// A path of a flow that takes several: what it carried, and how it stands beside the others.
+    pub struct FlowPath {
+        /// The flow, as an index into [`Report::flows`](super::Report::flows); `None` where it is no longer in the list.
+        pub flow: Option<usize>,
+        /// Source address.
+        pub src: String,
+        /// Destination address.
+        pub dst: String,
+        /// Destination queue pair.
+        pub dest_qp: u32,
+        /// UDP source port.
+        pub udp_src_port: u16,
+        /// The low 16 bits of the flow label, of MRC over IPv6.
+        pub flow_label: Option<u16>,
+        /// How many paths the flow has.
+        pub paths: u64,
+        /// Packets on this one, retransmissions and trimmed ones included.
+        pub packets: u64,
+        /// Its share of the flow's packets: 0 to 1.
+        pub share: f64,
+        /// Packets that were lost on it: sent again, and first of a row of such. Of what was lost before the tap, the path is known where the
+        /// flow takes its paths in turn.
+        pub lost: u64,
+        /// Retransmissions that took it.
+        pub resent: u64,
+        /// Packets that came marked (CE).
+        pub marked: u64,
+        /// Packets that were overtaken by more packets than the flow has paths.
+        pub late: u64,
+        /// Packets that a switch trimmed.
+        pub trimmed: u64,
+        /// When its last packet came, in nanoseconds since 1970.
+        pub last_ns: i64,
+        /// How it stands beside the others.
+        pub state: PathState,
+        /// The flow's packets are spread unevenly over its paths.
+        pub is_uneven: bool,
+    }
+
     /// Flows with one port whose peer is known, and how many of them have the port that Linux computes from the two queue pairs.
     #[derive(Copy, Eq)]
     pub struct LinuxPorts {
@@ -137,5 +181,35 @@ impl Balance {
             text += &format!("; of their flows {jain:.2}, and {most:.2} times the mean");
         }
         Some(text)
+    }
+}
+
+impl FlowPath {
+    /// Its name: the source port, and the flow label where it has one.
+    pub fn name(&self) -> String {
+        match self.flow_label {
+            Some(label) => format!("flow label {label:#x}, source port {}", self.udp_src_port),
+            None => format!("source port {}", self.udp_src_port),
+        }
+    }
+
+    /// All paths of flows that have several, in a sentence.
+    pub fn sentence_of(all: &[FlowPath]) -> Option<String> {
+        let bad = all.iter().filter(|path| path.state != PathState::Good).count() as u64;
+        let mut flows: Vec<_> = all.iter().map(|path| (&path.src, &path.dst, path.dest_qp)).collect();
+        flows.sort_unstable();
+        flows.dedup();
+        let listed = several(all.len() as u64, "path");
+        let flows = several(flows.len() as u64, "flow");
+        (!all.is_empty()).then(|| match bad {
+            0 => format!("{listed} of {flows}, none of which stands out"),
+            _ => format!(
+                "{listed} of {flows}, {} out: see the table `paths`",
+                match bad {
+                    1 => "1 of which stands".to_owned(),
+                    _ => format!("{} of which stand", count(bad)),
+                }
+            ),
+        })
     }
 }

@@ -83,6 +83,17 @@ terms! {
         All = "all": "IP's and UDP's: only the ICRC is missing.",
     }
 
+    /// A path beside the others of its flow.
+    PathState {
+        Good = "good": "As the others.",
+        Dead = "dead": "It carries nothing any more, or nearly all that is sent on it is lost.",
+        Lossy = "lossy": "It loses at least four times as often as the others.",
+        Trimming = "trimming": "Its packets are trimmed at least four times as often as those of the others.",
+        Slow = "slow": "Its packets are overtaken by those of the others, at least four times as often.",
+        Congested = "congested": "Its packets are marked (CE) at least four times as often as those of the others.",
+        Skipped = "skipped": "The receiver asked the sender not to use it any more.",
+    }
+
     /// The transport service of a flow.
     Service {
         Rc = "RC": "Reliable connection.",

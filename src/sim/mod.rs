@@ -717,6 +717,8 @@ pub enum Spread {
     Port,
     /// Each packet at random.
     Packet,
+    /// By what is left of the UDP source port, divided by their number.
+    Remainder,
 }
 
 tables! {
@@ -728,6 +730,20 @@ tables! {
         pub by: Spread = Spread::Port,
         /// How much more delay each path has than the one before, in a packet's first segment.
         pub skew: Ns = Ns(0),
+        /// One path that is worse than the others, for data going right; counted from 0.
+        pub bad: Option<u32> = None,
+        /// In which segment it is worse, counted from the left from 1.
+        pub bad_segment: u32 = 1 => SOME,
+        /// From when on.
+        pub bad_from: Ns = Ns(0),
+        /// Share of packets that it drops.
+        pub bad_drop: f64 = 0.0 => SHARE,
+        /// Share of packets that it marks CE.
+        pub bad_mark: f64 = 0.0 => SHARE,
+        /// Share of packets that it trims.
+        pub bad_trim: f64 = 0.0 => SHARE,
+        /// How much more delay it has.
+        pub bad_delay: Ns = Ns(0),
     }
 }
 

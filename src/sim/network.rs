@@ -137,6 +137,7 @@ impl Sim {
         let path = match (paths, self.run.scenario.paths.by) {
             (1, _) => 0,
             (_, Spread::Packet) => self.path_rng.below(paths) as u8,
+            (_, Spread::Remainder) => (t.udp_port as u64 % paths) as u8,
             (_, Spread::Port) => {
                 let tuple = (flow.src as u64) << 40 | (flow.dst as u64) << 20 | t.udp_port as u64;
                 SplitMix64(tuple).below(paths as usize) as u8
@@ -289,13 +290,27 @@ impl Sim {
                 Action::Rnr | Action::AccessError => {}
             }
         }
+        let paths = &self.run.scenario.paths;
+        let path = self.run.journeys[journey as usize].path;
+        let data = matches!(kind, Some(Kind::Requests | Kind::Responses));
+        if paths.bad == Some(path.into())
+            && paths.bad_segment == u32::from(segment) + 1
+            && data
+            && way == Side::Right
+            && self.now >= paths.bad_from.0
+        {
+            let rng = &mut self.path_rng;
+            fate.drop |= rng.chance(paths.bad_drop);
+            fate.mark |= rng.chance(paths.bad_mark);
+            fate.trim |= rng.chance(paths.bad_trim);
+            fate.later += paths.bad_delay.0;
+        }
         let road = &self.run.scenario.segment[segment as usize];
         let left = way == Side::Left;
         let faults: &Faults = if left { &road.left } else { &road.right };
         let rng = &mut self.rngs[segment as usize][left as usize];
         fate.drop |= rng.chance(faults.drop);
         fate.corrupt |= rng.chance(faults.corrupt);
-        let data = matches!(kind, Some(Kind::Requests | Kind::Responses));
         fate.trim |= faults.trim > 0.0 && data && rng.chance(faults.trim);
         fate.duplicate |= rng.chance(faults.duplicate);
         fate.mark |= data && rng.chance(faults.mark);

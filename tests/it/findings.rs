@@ -157,6 +157,18 @@ fn made_by_hand(found: &mut Found) {
     }
     look("one PSN for two packets, which their sender marks", analysis, found);
 
+    // Of eight ports in turn, one is used twice as often, and its packets come marked.
+    let mut analysis = Analysis::new(Options::default());
+    for n in 0..2000u32 {
+        let port = 0xc000 + [0, 1, 2, 3, 0, 4, 5, 6, 7][n as usize % 9];
+        let ecn = if port == 0xc000 { Ecn::CE } else { Ecn::ECT0 };
+        let roce = Roce { port, ecn, psn: n, payload: 256, ..Roce::default() };
+        frame(&mut analysis, n as i64 * 1000, &roce.frame());
+    }
+    look("a bad path", analysis, found);
+
+    look("a path of MRC that is not to be used, and incast", crate::mrc::skipped_and_trimmed(), found);
+
     let mut analysis = Analysis::new(Options { max_flows: 4, ..Options::default() });
     for n in 0..200 {
         let roce = Roce { qp: n % 20, psn: n, payload: 256, ..Roce::default() };

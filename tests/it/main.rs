@@ -98,6 +98,7 @@ mod outline;
 mod overhead;
 #[cfg(all(feature = "cli", feature = "compression"))]
 mod packets;
+mod paths;
 mod pause;
 #[cfg(feature = "sim")]
 mod pause_tree;

@@ -7,12 +7,15 @@ use crate::support::{
     scratch::Scratch,
 };
 use rdmawire::{
+    analyze::{Analysis, Options},
+    capture::{Record, Time},
     craft::{Channel, Data, Packet, Path, Request, Spray, recipe, template},
     dissect::{Dissection, Link, dissect},
     filter::{Filter, FrameMeta},
     frame::Info,
     icrc::{self, State},
     opcode::{Chain, Opcode, Transport},
+    report::PathState,
     wire::*,
 };
 
@@ -169,6 +172,61 @@ fn a_message_is_sprayed_over_its_paths() {
     }
     let refused = Channel::mrc(Path::rocev2(V4[0], V4[1]), Qpn(1), Qpn(2));
     assert!(refused.request(Psn(0), Request::Read { len: 1, va: 0, r_key: 0 }).is_err());
+}
+
+/// A message over four paths; the packet of one comes again on another, the receiver says why.
+fn analyzed(rtx: bool) -> Analysis {
+    let channel = Channel::mrc(Path::rocev2(V4[0], V4[1]), Qpn(0x11), Qpn(0x12));
+    let request = Request::Write { len: 64 * 4096, va: 0x7000, r_key: 9, imm: None };
+    let spray = Spray { paths: 4, port: 0xc000, label: false };
+    let message = channel.request(Psn(0xff_fff0), request).unwrap().spray(spray);
+    let mut frames: Vec<Packet> = message.iter().collect();
+    frames.swap(8, 11);
+    let missing = frames.remove(20);
+    let back = channel.reversed();
+    let lost = Psn(0xff_fff0).plus(20);
+    frames.push(back.headers(Opcode::MRC_NACK, Psn(0)).edit(|neth: Neth| {
+        neth.with_reason(NackReason::TRIMMED_LAST_HOP).with_nack_psn(lost).with_entropy(Hex32(0xc000))
+    }));
+    frames.push(
+        back.headers(Opcode::MRC_SACK, Psn(0))
+            .edit(|seth: Seth| seth.with_cack_psn(Psn(3)).with_m(PathMark(2)).with_entropy(Hex32(0xc000))),
+    );
+    let again = missing.edit(|bth: MrcBth| bth.with_rtx(rtx)).edit(|udp: Udp| udp.with_src_port(0xc001));
+    frames.push(again.keep(rdmawire::craft::ComputedField::UdpSourcePort));
+    let mut analysis = Analysis::new(Options::default());
+    for (n, packet) in (0i64..).zip(&frames) {
+        let frame = packet.build();
+        let (time, wire_len) = (Time(n * 1000), frame.len() as u32);
+        analysis.push(&Record { time, link: Link::ETHERNET, interface: 0, wire_len, frame: &frame });
+    }
+    analysis
+}
+
+pub(crate) fn skipped_and_trimmed() -> Analysis {
+    analyzed(true)
+}
+
+#[test]
+fn retransmissions_by_their_bit_and_by_their_number_agree() {
+    for rtx in [true, false] {
+        let report = analyzed(rtx).finish();
+        let [row] = &report.head.mrc[..] else { panic!("{:?}", report.head.mrc) };
+        assert_eq!((row.packets, row.paths, row.inferred_retransmits), (64, 4, 1));
+        assert_eq!((row.rtx_packets, row.rtx_agreement), (u64::from(rtx), Some(f64::from(rtx))));
+        assert_eq!((row.nacks, row.nacks_trimmed_last_hop, row.sacks, row.skip_always), (1, 1, 1, 1));
+        assert_eq!(row.max_reorder_extent, if rtx { 3 } else { 43 });
+        let skipped: Vec<u16> = report
+            .head
+            .paths
+            .iter()
+            .filter(|path| path.state == PathState::Skipped)
+            .map(|path| path.udp_src_port)
+            .collect();
+        assert_eq!(skipped, [0xc000]);
+        let flow = report.flows.iter().find(|flow| flow.dest_qp == 0x12).unwrap();
+        assert!(flow.opcodes.contains_key("MRC RDMA WRITE First"), "{:?}", flow.opcodes);
+    }
 }
 
 #[test]

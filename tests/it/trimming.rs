@@ -186,10 +186,11 @@ fn simulated_trimming_is_counted_exactly() {
                 let truth: u64 = run.labels(0).flows.iter().map(|flow| flow.requests.trimmed).sum();
                 assert!(truth > 5, "{text}");
                 let said: u64 = report.head.trimmed.iter().map(|row| row.packets).sum();
-                // Before a whole packet was seen, nothing tells a switch that writes no length from a tool that loses them.
+                // Before a whole packet was seen, nothing tells a switch that writes no length from a tool that loses them; and where all
+                // lengths are new, the last packet of a message may have any length.
                 let unknown = truth - said;
-                assert!(unknown == 0 || lengths == "none" && unknown == 1, "{said} of {truth}: {text}");
-                assert_eq!(report.head.capture.malformed_packets, unknown, "{text}");
+                assert!(unknown == 0 || lengths != "ip" && unknown == 1, "{said} of {truth}: {text}");
+                assert!(report.head.capture.malformed_packets <= unknown, "{text}");
                 let flow = report
                     .flows
                     .iter()
@@ -197,7 +198,8 @@ fn simulated_trimming_is_counted_exactly() {
                     .unwrap();
                 assert_eq!(flow.requests.losses.trimmed, Some([said, said]), "{text}");
                 assert!(flow.requests.losses.upstream.is_some_and(|[least, _]| least <= unknown), "{text}");
-                assert!(!flow.requests.classes.contains_key(&Class::Corrupt), "{text}");
+                let corrupt = flow.requests.classes.get(&Class::Corrupt).copied().unwrap_or(0);
+                assert!(corrupt <= unknown, "{text}");
             }
         }
     }

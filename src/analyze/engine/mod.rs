@@ -3,6 +3,7 @@
 mod headers;
 mod held;
 mod intake;
+mod mrc;
 mod prepared;
 mod runs;
 mod sorting;

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::{
+    mrc::Mrc,
     trims::Trims,
     trust::{Mirrors, Strays, Trust},
 };
@@ -58,6 +59,7 @@ pub(crate) struct Tracker {
     pub(super) strays: Strays,
     pub(super) trust: Trust,
     pub(crate) trims: Trims,
+    pub(crate) mrc: Mrc,
     pub(super) window: Window,
     /// Frames that have a number and are not analyzed.
     pub(super) passed_over: u64,
@@ -158,6 +160,7 @@ impl Tracker {
             strays: Strays::default(),
             trust: Trust::default(),
             trims: Trims::default(),
+            mrc: Mrc::default(),
             wants_identity: false,
             // The first packet asks the metrics.
             window: Window::EMPTY,

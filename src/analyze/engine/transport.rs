@@ -205,6 +205,12 @@ impl Tracker {
         }
 
         flow.count(facts);
+        if service == Service::Mrc
+            && let Some(d) = whole
+        {
+            self.mrc.on_packet(id, facts, d);
+            flow = self.flows.get_mut(id);
+        }
         if let Some(flaw) = flaw {
             return (Some(id), self.on_flaw(id, facts, flaw), Some(flaw.class()));
         }

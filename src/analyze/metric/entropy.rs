@@ -9,12 +9,22 @@ use std::{borrow::Cow, slice};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
-use super::{KnownFlow, Metric, Placed, ends::Ends, per_flow::PerFlow};
+use super::{
+    KnownFlow, Metric, Placed, Verdict,
+    ends::Ends,
+    paths::{Tally, is_uneven, judge},
+    per_flow::PerFlow,
+};
 use crate::{
-    analyze::{model::FlowId, packet::Facts, table::run::RunSum},
+    analyze::{
+        model::{Class, FlowId},
+        packet::{Facts, path_tag},
+        table::run::RunSum,
+    },
+    opcode::Direction,
     prefetch,
-    report::{PortCollision, Ports as Report, SprayedFlow},
-    wire::{Qpn, Udp},
+    report::{FlowPath, PathState, PortCollision, Ports as Report, SprayedFlow},
+    wire::{Psn, Qpn, Udp},
 };
 
 /// Flows that are gone and stay in the sums.
@@ -22,14 +32,19 @@ const MAX_RETIRED: usize = 1 << 17;
 /// Pairs of hosts; flows of others are not looked at.
 const MAX_PAIRS: usize = 1 << 17;
 /// Ports that are told apart per flow; packets of others count for the last of these.
-const MAX_PORTS: usize = 64;
+const MAX_PORTS: usize = 128;
 /// Flows of several ports that may have so many; of later ones, only a few ports are told apart.
-const MAX_SEVERAL: usize = 1 << 16;
+const MAX_SEVERAL: usize = 1 << 12;
 const FEW_PORTS: usize = 4;
 /// Collisions and sprayed flows that are listed.
 const MAX_LISTED: usize = 100;
 /// How often a flow must come back to a port that it has left.
 const MIN_RETURNS: u64 = 8;
+
+/// Packets of a flow of several ports whose port is remembered.
+const REMEMBERED: usize = 1 << 11;
+/// Paths that are listed.
+const MAX_PATHS: usize = 4096;
 
 /// The metric. A flow of one port costs 32 bytes and a few additions a packet.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
@@ -60,9 +75,26 @@ struct Flow {
 
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct Many {
-    /// In the order in which they came, and the bytes of each.
+    /// In the order in which they came, and what each carried.
     ports: Vec<u16>,
-    bytes: Vec<u64>,
+    tallies: Vec<Tally>,
+    /// Of the last PSNs, which port each had: the PSN, and the place in the list behind it.
+    ring: Vec<u32>,
+    /// The newest PSN.
+    newest: Option<Psn>,
+    /// How often a packet had the port behind that of the PSN before it, and how often not.
+    in_turn: u32,
+    out_of_turn: u32,
+    /// Packets on all of them.
+    packets: u64,
+    /// Requests, and responses with data.
+    data: u64,
+    /// The PSN behind the last retransmission.
+    behind_resent: Option<u32>,
+    /// PSNs that were lost before the tap, on a port that is not known.
+    unattributed: u64,
+    /// Losses before the tap, and behind it.
+    lost: [u64; 2],
     switches: u64,
     /// Switches to a port that the flow had before.
     returns: u64,
@@ -73,6 +105,7 @@ struct Many {
 #[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct Used {
     port: u16,
+    packets: u32,
     bytes: u64,
 }
 
@@ -94,9 +127,24 @@ impl Metric for Entropy {
         }
         let bytes = packet.l1_bytes() as u64;
         match self.flows.known(id) {
-            Some(flow) if flow.used.port == port && flow.used.bytes > 0 => flow.used.bytes += bytes,
-            Some(flow) if flow.used.bytes > 0 => flow.switch(port, packet, &mut self.several),
+            Some(flow) if flow.used.port == port && flow.used.bytes > 0 => {
+                flow.used.bytes += bytes;
+                flow.used.packets = flow.used.packets.saturating_add(1);
+                if let Some(many) = &mut flow.many {
+                    many.packet(port, packet, place);
+                }
+            }
+            Some(flow) if flow.used.bytes > 0 => flow.switch(port, packet, place, &mut self.several),
             _ => self.start(id, port, packet),
+        }
+    }
+
+    fn on_verdict(&mut self, verdict: &Verdict) {
+        let Some(many) = self.flows.known(verdict.flow).and_then(|flow| flow.many.as_deref_mut()) else {
+            return;
+        };
+        if let (Some(port), Direction::Request) = (path_tag::port(verdict.path_tag), verdict.space) {
+            many.classified(port, verdict.psn, verdict.class);
         }
     }
 
@@ -104,6 +152,11 @@ impl Metric for Entropy {
     fn on_run(&mut self, run: &RunSum) {
         if let Some(flow) = self.flows.known(run.flow).filter(|flow| flow.used.bytes > 0) {
             flow.used.bytes += run.l1_bytes;
+            flow.used.packets =
+                flow.used.packets.saturating_add(u32::try_from(run.packets).unwrap_or(u32::MAX));
+            if let Some(many) = &mut flow.many {
+                many.run(flow.used.port, run);
+            }
         }
     }
 
@@ -122,7 +175,9 @@ impl Metric for Entropy {
     }
 
     fn heap_bytes(&self) -> usize {
-        let of_several = size_of::<Many>() + MAX_PORTS * (size_of::<u16>() + size_of::<u64>());
+        let of_several = size_of::<Many>()
+            + MAX_PORTS * (size_of::<u16>() + size_of::<Tally>())
+            + REMEMBERED * size_of::<u32>();
         self.several.min(MAX_SEVERAL) * of_several
             + self.pairs.capacity() * size_of::<Ends>()
             + self.numbers.allocation_size()
@@ -132,21 +187,26 @@ impl Metric for Entropy {
 
 impl Flow {
     #[cold]
-    fn switch(&mut self, port: u16, packet: &Facts, several: &mut usize) {
+    fn switch(&mut self, port: u16, packet: &Facts, place: &Placed, several: &mut usize) {
         // A CNP is no part of what its flow sends: adapters give it a port of its own.
         if packet.opcode().is_cnp() {
             return;
         }
         let bytes = packet.l1_bytes() as u64;
-        let left = std::mem::replace(&mut self.used, Used { port, bytes });
+        let left = std::mem::replace(&mut self.used, Used { port, packets: 1, bytes });
+        let is_new = self.many.is_none();
         let many = self.many.get_or_insert_with(|| {
             *several += 1;
             let max = if *several > MAX_SEVERAL { FEW_PORTS } else { MAX_PORTS };
             Box::new(Many { max, ..Many::default() })
         });
-        many.add(left);
+        if is_new {
+            // What the first port carried until now.
+            many.begin(&left, packet.time());
+        }
         many.switches += 1;
         many.returns += many.find(port).is_some() as u64;
+        many.packet(port, packet, place);
     }
 
     /// The source ports of the flow, with the bytes of each.
@@ -154,23 +214,147 @@ impl Flow {
         let Some(many) = &self.many else {
             return Cow::Borrowed(slice::from_ref(&self.used));
         };
-        let mut many = many.clone();
-        many.add(self.used);
-        let used = many.ports.iter().zip(&many.bytes).map(|(&port, &bytes)| Used { port, bytes });
+        let used = many.ports.iter().zip(&many.tallies).map(|(&port, tally)| Used {
+            port,
+            packets: u32::try_from(tally.packets).unwrap_or(u32::MAX),
+            bytes: tally.bytes,
+        });
         Cow::Owned(used.collect())
     }
 }
 
 impl Many {
-    fn add(&mut self, more: Used) {
+    /// The place of a port in the lists, which may begin with it.
+    fn place(&mut self, port: u16) -> usize {
         let is_full = self.ports.len() >= self.max;
-        let at = self.find(more.port).or(is_full.then(|| self.max - 1));
-        match at.and_then(|at| self.bytes.get_mut(at)) {
-            Some(bytes) => *bytes += more.bytes,
-            None => {
-                self.ports.push(more.port);
-                self.bytes.push(more.bytes);
+        if let Some(at) = self.find(port).or(is_full.then(|| self.max - 1)) {
+            return at;
+        }
+        self.ports.push(port);
+        self.tallies.push(Tally::default());
+        self.ports.len() - 1
+    }
+
+    /// The flow had one port before.
+    fn begin(&mut self, used: &Used, time: i64) {
+        let at = self.place(used.port);
+        let (packets, bytes) = (u64::from(used.packets), used.bytes);
+        self.packets = packets;
+        self.tallies[at] = Tally { packets, bytes, last_at: packets, last_ns: time, ..Tally::default() };
+    }
+
+    fn packet(&mut self, port: u16, packet: &Facts, place: &Placed) {
+        let at = self.place(port);
+        self.packets += 1;
+        self.data += u64::from(place.space == Some(Direction::Request) || packet.payload() > 0);
+        self.tallies[at].add(packet.l1_bytes().into(), place.is_mark(packet), packet.time(), self.packets);
+        if place.space != Some(Direction::Request) {
+            return;
+        }
+        match place.class {
+            // It may be sent again: the verdict tells.
+            None => {}
+            Some(class) => {
+                self.classified(port, packet.psn(), class);
+                if !matches!(class, Class::Retransmission | Class::Trimmed | Class::Corrupt) {
+                    self.remember(packet.psn(), at);
+                }
             }
+        }
+    }
+
+    fn run(&mut self, port: u16, run: &RunSum) {
+        let at = self.place(port);
+        let tally = &mut self.tallies[at];
+        self.packets += run.packets;
+        self.data += run.packets;
+        tally.last_at = self.packets;
+        tally.packets += run.packets;
+        tally.bytes += run.l1_bytes;
+        tally.last_ns = tally.last_ns.max(run.last_ns);
+        if run.space == Direction::Request {
+            let newest = run.packets.min(REMEMBERED as u64) as u32;
+            for back in (0..newest).rev() {
+                self.remember(run.last_psn.plus(back.wrapping_neg()), at);
+            }
+        }
+    }
+
+    /// Which port this PSN had.
+    fn remember(&mut self, psn: Psn, at: usize) {
+        if self.max <= FEW_PORTS {
+            return;
+        }
+        match self.port_of(psn.plus(u32::MAX)) {
+            Some(before) if self.behind(before) == at => self.in_turn = self.in_turn.saturating_add(1),
+            Some(_) => self.out_of_turn = self.out_of_turn.saturating_add(1),
+            None => {}
+        }
+        if self.newest.is_none_or(|newest| psn.distance_from(newest) > 0) {
+            self.newest = Some(psn);
+        }
+        if self.ring.is_empty() {
+            self.ring = vec![u32::MAX; REMEMBERED];
+        }
+        self.ring[psn.0 as usize % REMEMBERED] = psn.0 << 8 | at as u32;
+    }
+
+    /// The place of the port that this PSN had, if that is remembered.
+    fn port_of(&self, psn: Psn) -> Option<usize> {
+        let there = *self.ring.get(psn.0 as usize % REMEMBERED)?;
+        (there != u32::MAX && there >> 8 == psn.0).then_some(there as usize & 0xff)
+    }
+
+    /// The place of the port whose turn is after this one's.
+    fn behind(&self, at: usize) -> usize {
+        (at + 1) % self.ports.len().max(1)
+    }
+
+    /// The place of the port that a PSN must have had which was not seen, where ports are taken in turn: between those of the PSNs before
+    /// and behind it.
+    fn port_in_turn(&self, psn: Psn) -> Option<usize> {
+        let is_in_turn = self.in_turn as usize >= 2 * self.ports.len() && self.in_turn / 4 > self.out_of_turn;
+        let there = self.behind(self.port_of(psn.plus(u32::MAX)).filter(|_| is_in_turn)?);
+        self.port_of(psn.plus(1)).is_none_or(|next| next == self.behind(there)).then_some(there)
+    }
+
+    /// Whether the packets of a whole turn came before this one.
+    fn is_far_behind(&self, psn: Psn) -> bool {
+        self.newest.is_some_and(|newest| newest.distance_from(psn) > self.ports.len() as i32)
+    }
+
+    /// The class of a packet of requests is known.
+    fn classified(&mut self, port: u16, psn: Psn, class: Class) {
+        let at = self.place(port);
+        match class {
+            // Sent again, it would have taken the port whose turn it was then.
+            Class::LateOriginal | Class::Ambiguous => {
+                let is_in_turn = self.port_in_turn(psn).is_none_or(|there| there == at);
+                let is_late = is_in_turn || class == Class::LateOriginal;
+                self.tallies[at].late += u64::from(is_late && self.is_far_behind(psn));
+                self.remember(psn, at);
+            }
+            Class::Trimmed => {
+                self.tallies[at].trimmed += 1;
+            }
+            Class::Retransmission => {
+                self.tallies[at].resent += 1;
+                let is_first = self.behind_resent != Some(psn.0);
+                self.behind_resent = Some(psn.plus(1).0);
+                match (self.port_of(psn), self.port_in_turn(psn)) {
+                    (Some(there), _) if is_first => {
+                        self.tallies[there].lost += 1;
+                        self.lost[1] += 1;
+                    }
+                    (Some(_), _) => {}
+                    (None, Some(there)) => {
+                        self.tallies[there].lost += 1;
+                        self.lost[0] += 1;
+                    }
+                    (None, None) => self.unattributed += 1,
+                }
+            }
+            _ => {}
         }
     }
 
@@ -198,7 +382,7 @@ impl Entropy {
             pairs.len() as u32 - 1
         });
         let (qp, bytes) = (packet.dest_qp().map_or(0, |qp| qp.0), packet.l1_bytes() as u64);
-        *flow = Flow { pair, qp, used: Used { port, bytes }, many: None };
+        *flow = Flow { pair, qp, used: Used { port, packets: 1, bytes }, many: None };
     }
 
     /// The rank of each pair of hosts in the order of addresses.
@@ -241,6 +425,7 @@ impl Entropy {
                 report.several_ports += 1;
                 if many.returns >= MIN_RETURNS {
                     report.sprayed += 1;
+                    report.lost_unattributed += many.unattributed;
                     if let (Some(known), true) = (known, report.sprayed_flows.len() < MAX_LISTED) {
                         report.sprayed_flows.push(SprayedFlow {
                             flow: known.index,
@@ -283,6 +468,58 @@ impl Entropy {
         }
         Some(report)
     }
+
+    /// The paths of flows that come back to them, those that stand out first. `known` as in [`section`](Self::section).
+    pub(crate) fn paths(&self, known: impl Fn(FlowId) -> Option<KnownFlow>) -> Vec<FlowPath> {
+        let here = self.flows.iter().map(|(id, flow)| (Some(id), flow));
+        let all = here.chain(self.gone.iter().map(|flow| (None, flow)));
+        let mut paths = Vec::new();
+        for (id, flow) in all {
+            let Some(many) = flow.many.as_deref().filter(|many| many.returns >= MIN_RETURNS) else {
+                continue;
+            };
+            if many.max <= FEW_PORTS || many.data == 0 {
+                continue;
+            }
+            let ends = self.pairs[flow.pair as usize];
+            let states = judge(&many.tallies, many.lost[0] > many.lost[1]);
+            let is_uneven = is_uneven(&many.tallies, &states);
+            let packets: u64 = many.tallies.iter().map(|tally| tally.packets).sum();
+            for ((&port, tally), &state) in many.ports.iter().zip(&many.tallies).zip(&states) {
+                paths.push(FlowPath {
+                    flow: id.and_then(&known).map(|known| known.index),
+                    src: ends.src.to_string(),
+                    dst: ends.dst.to_string(),
+                    dest_qp: flow.qp,
+                    udp_src_port: port,
+                    flow_label: None,
+                    paths: many.ports.len() as u64,
+                    packets: tally.packets,
+                    share: tally.packets as f64 / packets.max(1) as f64,
+                    lost: tally.lost,
+                    resent: tally.resent,
+                    marked: tally.marked,
+                    late: tally.late,
+                    trimmed: tally.trimmed,
+                    last_ns: tally.last_ns,
+                    state,
+                    is_uneven,
+                });
+            }
+        }
+        in_order(paths)
+    }
+}
+
+/// Paths that stand out come first, then by losses and ports.
+pub(crate) fn in_order(mut paths: Vec<FlowPath>) -> Vec<FlowPath> {
+    let key = |path: &FlowPath| {
+        let is_good = path.state == PathState::Good;
+        (is_good, std::cmp::Reverse(path.lost), path.flow, path.flow_label, path.udp_src_port)
+    };
+    paths.sort_by_key(key);
+    paths.truncate(MAX_PATHS);
+    paths
 }
 
 /// Shannon's entropy of shares, in bits.

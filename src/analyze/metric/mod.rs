@@ -15,6 +15,7 @@ pub mod messages;
 pub(crate) mod microburst;
 mod numbers;
 pub mod overhead;
+pub(crate) mod paths;
 mod per_flow;
 pub mod rate;
 pub mod setup;

@@ -28,6 +28,11 @@ pub(super) fn head(
         each(built_in);
     let mut why = Why::new();
     let again = tracker.config.copying.elsewhere();
+    let (mrc, of_mrc) = tracker.mrc.section(|id| context.flow(id));
+    let mut paths = entropy.paths(|id| context.flow(id));
+    // Their paths are those of MRC.
+    paths.retain(|path| !of_mrc.iter().any(|mrc| mrc.flow.is_some() && mrc.flow == path.flow));
+    paths.extend(of_mrc);
     let (links, balance) = links::section(&tracker.capture, again, context);
     let congestion = congestion.section_with_flows(context, incast);
     let incasts = incast.section();
@@ -63,6 +68,8 @@ pub(super) fn head(
         bad_lpcrcs: credits.bad_crcs(),
         overhead: overhead.section(),
         ports: entropy.section(|id| context.flow(id)),
+        paths,
+        mrc,
         trimmed: tracker.trims.section(tracker.options.trim.as_ref()),
         links,
         balance: known(&mut why, "balance", balance),

@@ -251,6 +251,10 @@ fn of_field(packet: &Packet, frame: &FrameShape, n: usize, field: usize, mutatio
     let mutated = mutation.packet(packet);
     let value = row.get(mutated.bytes_of(&mutated.parts[n]));
     match (part.kind, row.name) {
+        // MRC's, and no longer this transport's.
+        (Kind::Bth, "opcode") if Opcode::of(crate::wire::Transport::Mrc, value as u8).is_known() => {
+            Handling::Survives
+        }
         (Kind::Bth, "opcode") => {
             frame.of_transport(|t| t.of(Opcode::ib(value as u8), t.room, packet.pad_len()))
         }

@@ -1,7 +1,8 @@
 //! Which header follows which: the value of a field before it announces it. Dissection reads the tables forwards, crafting backwards.
 
 use super::{
-    CmAttribute, ErfType, EtherType, IpProtocol, Kind, Lnh, MRC_PORT, MacControlOpcode, NextProtocol, PppProtocol,
+    CmAttribute, ErfType, EtherType, IpProtocol, Kind, Lnh, MRC_PORT, MacControlOpcode, NextProtocol,
+    PppProtocol,
 };
 
 /// The UDP port of RoCEv2 (IANA).

@@ -7,8 +7,8 @@ use super::{
     sums::Sums,
 };
 use crate::report::{
-    Affected, CollectiveCause, Congestion, Head, MarkedFlow, NotDecoded, Pause, PauseCulprit,
-    PauseViolations, SlowFlow, Space, TimeCause, TimeShare,
+    Affected, CollectiveCause, Congestion, FlowPath, Head, MarkedFlow, NotDecoded, PathState, Pause,
+    PauseCulprit, PauseViolations, SlowFlow, Space, TimeCause, TimeShare,
     units::{bits, bytes, count, duration, percent, priority, several},
 };
 
@@ -97,6 +97,120 @@ pub(super) fn not_decoded(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn F
         let text = format!("not decoded: {}", NotDecoded::list(capture.hiding()));
         let frames = capture.hiding().take(8).map(|one| one.first_frame).collect();
         say(Seen { frames, ..Seen::new(hidden, text) });
+    }
+}
+
+/// Paths that stand out: a finding for each, with all flows that it is bad for.
+pub(super) fn bad_paths(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    let mut bad: Vec<&FlowPath> = head
+        .paths
+        .iter()
+        .filter(|path| !matches!(path.state, PathState::Good | PathState::Skipped))
+        .collect();
+    let key = |path: &FlowPath| (path.state, path.flow_label, path.udp_src_port);
+    bad.sort_by_key(|path| key(path));
+    for paths in bad.chunk_by(|a, b| key(a) == key(b)) {
+        let Some(first) = paths.first() else { continue };
+        let sum = |of: fn(&FlowPath) -> u64| paths.iter().map(|path| of(path)).sum::<u64>();
+        let (packets, lost) = (sum(|p| p.packets), sum(|p| p.lost));
+        let is_same = |path: &&FlowPath| {
+            paths.iter().any(|bad| (&bad.src, &bad.dst, bad.dest_qp) == (&path.src, &path.dst, path.dest_qp))
+        };
+        let all_lost: u64 = head.paths.iter().filter(is_same).map(|path| path.lost).sum();
+        let what = match first.state {
+            PathState::Dead => format!(
+                "is dead: {} of {all_lost} lost packets are on it, after {}",
+                count(lost),
+                several(packets, "packet")
+            ),
+            PathState::Lossy => format!(
+                "loses: {} of {all_lost} lost packets are on it, of {} that it carried",
+                count(lost),
+                count(packets)
+            ),
+            PathState::Trimming => {
+                format!("trims: {} of {} came trimmed", count(sum(|p| p.trimmed)), several(packets, "packet"))
+            }
+            PathState::Slow => format!(
+                "is slow: {} of {} were overtaken",
+                count(sum(|p| p.late)),
+                several(packets, "packet")
+            ),
+            PathState::Congested => format!(
+                "is congested: {} of {} came marked",
+                count(sum(|p| p.marked)),
+                several(packets, "packet")
+            ),
+            state => format!("is {}", state.words()),
+        };
+        let of = match paths {
+            [one] => format!(
+                "QP {:#x} {} \u{2192} {}, which has {}",
+                one.dest_qp,
+                one.src,
+                one.dst,
+                several(one.paths, "path")
+            ),
+            _ => several(paths.len() as u64, "flow"),
+        };
+        let text = format!("the path with {} {what}; of {of}", first.name());
+        say(Seen::new(packets, text));
+    }
+}
+
+pub(super) fn skipped_paths(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    let skipped: Vec<&FlowPath> = head.paths.iter().filter(|path| path.state == PathState::Skipped).collect();
+    if let Some(first) = skipped.first() {
+        let n = skipped.len() as u64;
+        let text = format!(
+            "receivers asked not to use {} any more; the first has {}, of QP {:#x} {} \u{2192} {}",
+            several(n, "path"),
+            first.name(),
+            first.dest_qp,
+            first.src,
+            first.dst
+        );
+        say(Seen::new(n, text));
+    }
+}
+
+/// One for each receiver.
+pub(super) fn trimmed_at_last_hop(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    let mut by_receiver = std::collections::BTreeMap::<&str, (u64, u64)>::new();
+    for one in head.mrc.iter().filter(|one| one.nacks_trimmed_last_hop > 0) {
+        let (nacks, senders) = by_receiver.entry(&one.dst).or_default();
+        (*nacks, *senders) = (*nacks + one.nacks_trimmed_last_hop, *senders + 1);
+    }
+    for (receiver, (nacks, connections)) in by_receiver {
+        let text = format!(
+            "{receiver} said {} times that the last switch before it had trimmed a packet, of {}",
+            count(nacks),
+            several(connections, "connection")
+        );
+        say(Seen::new(nacks, text));
+    }
+}
+
+pub(super) fn uneven_paths(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    let mut uneven: Vec<&FlowPath> = head.paths.iter().filter(|path| path.is_uneven).collect();
+    uneven.sort_by(|a, b| (&a.src, &a.dst, a.dest_qp).cmp(&(&b.src, &b.dst, b.dest_qp)));
+    for paths in uneven.chunk_by(|a, b| (&a.src, &a.dst, a.dest_qp) == (&b.src, &b.dst, b.dest_qp)) {
+        let most = paths.iter().max_by_key(|path| path.packets);
+        let least = paths.iter().min_by_key(|path| path.packets);
+        if let (Some(most), Some(least)) = (most, least) {
+            let text = format!(
+                "QP {:#x} {} \u{2192} {} spreads unevenly over {}: {} on {}, {} on {}",
+                most.dest_qp,
+                most.src,
+                most.dst,
+                several(most.paths, "path"),
+                percent(most.share),
+                most.name(),
+                percent(least.share),
+                least.name()
+            );
+            say(Seen::new(paths.iter().map(|path| path.packets).sum(), text));
+        }
     }
 }
 

@@ -320,6 +320,21 @@ pub static FINDINGS: &[FindingKind] = findings! {
             |flow| flow::both(flow, |stream| stream.losses.trimmed),
             flow::trimming);
 
+    "path.bad" Warning []
+        "One of the paths of a flow loses, delays, marks or trims packets, or carries none any more, and the others do not."
+        "look for what only this path has: the links and switches that its source port leads to, by their counters of errors, drops and trims"
+        Capture(capture::bad_paths);
+
+    "path.skipped" Warning []
+        "A receiver of MRC asked its sender not to use paths any more: it takes them for bad."
+        "look for what only these paths have, by their counters of errors and drops; a path that is still used shows a sender that ignores it"
+        Capture(capture::skipped_paths);
+
+    "trimmed.last_hop" Warning []
+        "Receivers of MRC say that the last switch before them trims: more was sent to them than their link carries."
+        "that is incast: see who sends to the receiver at the same time; the fabric before the last switch is not the cause"
+        Capture(capture::trimmed_at_last_hop);
+
     "timeout" Warning []
         "A requester retransmitted packets because no acknowledgement came in time."
         "no acknowledgement came back: the last packet of a burst was lost, or its acknowledgement, or the responder was too slow; compare the queue pair's timeout with the round-trip time"
@@ -479,6 +494,11 @@ pub static FINDINGS: &[FindingKind] = findings! {
                 flow::exactly(if is_taken { flow::late(flow) } else { 0 })
             },
             flow::reordering);
+
+    "path.uneven" Note []
+        "A flow that takes several paths spreads its packets unevenly over them."
+        "check how the sender chooses paths: weights, paths that it avoids, a hash of few values"
+        Capture(capture::uneven_paths);
 
     "spray" Note [SourcePorts]
         "A flow uses several UDP source ports, and its packets arrive out of order: it is sprayed over several paths."

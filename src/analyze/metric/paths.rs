@@ -1,0 +1,92 @@
+//! The paths of one flow: what each carried and lost, and which stands out.
+
+use crate::report::PathState;
+
+/// What one path of a flow carried, and what became of it.
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Tally {
+    pub(crate) packets: u64,
+    pub(crate) bytes: u64,
+    /// Packets that were lost on it, as far as that is known.
+    pub(crate) lost: u64,
+    /// Retransmissions that took it.
+    pub(crate) resent: u64,
+    /// Packets that came marked (CE).
+    pub(crate) marked: u64,
+    /// Packets that were overtaken.
+    pub(crate) late: u64,
+    /// Packets that a switch trimmed.
+    pub(crate) trimmed: u64,
+    /// How many packets of the flow there were, up to the last one on it.
+    pub(crate) last_at: u64,
+    pub(crate) last_ns: i64,
+}
+
+impl Tally {
+    /// One more packet on it, the `n`-th of the flow.
+    pub(crate) fn add(&mut self, bytes: u64, is_marked: bool, time: i64, n: u64) {
+        self.last_at = n;
+        self.packets += 1;
+        self.bytes += bytes;
+        self.marked += u64::from(is_marked);
+        self.last_ns = self.last_ns.max(time);
+    }
+
+    /// What was sent on it, as far as that is known: what was lost before the tap is not among the packets.
+    fn sent(&self, is_lost_before: bool) -> u64 {
+        self.packets + if is_lost_before { self.lost } else { 0 }
+    }
+}
+
+/// So few of something show nothing.
+const FEW: u64 = 3;
+/// A path has so many times the rate of the others.
+const FAR: u64 = 4;
+/// A path is silent if the others carried so many packets each since it last carried one.
+const SILENT: u64 = 16;
+
+/// The state of each path, beside the others. `is_lost_before`: what is lost is lost before the tap.
+pub(crate) fn judge(paths: &[Tally], is_lost_before: bool) -> Vec<PathState> {
+    let sum = |of: fn(&Tally) -> u64| paths.iter().map(of).sum::<u64>();
+    let [packets, lost, marked, late, trimmed] =
+        [sum(|p| p.packets), sum(|p| p.lost), sum(|p| p.marked), sum(|p| p.late), sum(|p| p.trimmed)];
+    let n = paths.len() as u64;
+    let end = paths.iter().map(|path| path.last_at).max().unwrap_or(0);
+    let state = |path: &Tally| {
+        let others = packets - path.packets;
+        // So many times as often as on all others together, one more counted there.
+        let stands_out = |mine: u64, all: u64, sent: u64| {
+            mine >= FEW
+                && u128::from(mine) * u128::from(others)
+                    >= u128::from(FAR * (all - mine + 1)) * u128::from(sent.max(1))
+        };
+        let sent = path.sent(is_lost_before);
+        let is_silent = end - path.last_at >= SILENT * n;
+        match () {
+            () if is_silent || path.lost >= SILENT && path.lost * 10 >= sent * 9 => PathState::Dead,
+            // What is trimmed is lost, too.
+            () if stands_out(path.trimmed, trimmed, sent) => PathState::Trimming,
+            () if stands_out(path.lost, lost, sent) => PathState::Lossy,
+            () if path.late * 5 >= path.packets && stands_out(path.late, late, path.packets) => {
+                PathState::Slow
+            }
+            () if stands_out(path.marked, marked, path.packets) => PathState::Congested,
+            () => PathState::Good,
+        }
+    };
+    paths.iter().map(state).collect()
+}
+
+/// Whether packets are spread unevenly: one path has half as much again as the mean, or half of it, and they are enough to tell.
+pub(crate) fn is_uneven(paths: &[Tally], states: &[PathState]) -> bool {
+    /// Of each path: shares of fewer differ by chance.
+    const ENOUGH: u64 = 64;
+    let living: Vec<u64> = paths
+        .iter()
+        .zip(states)
+        .filter(|(_, state)| **state != PathState::Dead)
+        .map(|(path, _)| path.packets + path.lost)
+        .collect();
+    let (n, all) = (living.len() as u64, living.iter().sum::<u64>());
+    n > 1 && all >= ENOUGH * n && living.iter().any(|&one| one * n * 2 > all * 3 || one * n * 2 < all)
+}

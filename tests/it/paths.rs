@@ -1,0 +1,82 @@
+//! Queue pairs that take several paths: which path is bad, and that nothing is said of good ones.
+
+use rdmawire::{
+    analyze::{Analysis, Options},
+    capture::{Record, Time},
+    dissect::Link,
+    report::{PathState, Report},
+    sim::{Scenario, run},
+};
+
+/// Eight paths in turn, of which one may be worse.
+fn scenario(seed: u64, bad: &str) -> String {
+    format!(
+        "seed = {seed}\n[[connection]]\nudp_port = \"spray:8\"\nrecovery = \"selective\"\ntolerate = 64\nnotify = false\n\
+         operations = [{{ op = \"write\", size = \"256KiB\", count = 16 }}]\n[[segment]]\ndelay = \"2us\"\n[[segment]]\ndelay = \"2us\"\n\
+         [paths]\ncount = 8\nby = \"remainder\"\n{bad}\n"
+    )
+}
+
+fn analyze(text: &str, options: Options) -> Report {
+    let run = run(&Scenario::parse(text).unwrap()).unwrap();
+    let mut analysis = Analysis::new(options);
+    let mut frames = run.frames(0);
+    while let Some(frame) = frames.next() {
+        let (time, wire_len, frame) = (Time(frame.time_ns), frame.wire_len, frame.bytes);
+        analysis.push(&Record { time, link: Link::ETHERNET, interface: 0, wire_len, frame });
+    }
+    analysis.finish()
+}
+
+#[test]
+fn the_bad_path_is_named_and_no_other() {
+    for (bad, state) in [
+        ("bad_drop = 0.2", PathState::Lossy),
+        ("bad_drop = 0.2\nbad_segment = 2", PathState::Lossy),
+        ("bad_drop = 1.0\nbad_from = \"100us\"", PathState::Dead),
+        ("bad_drop = 1.0\nbad_segment = 2", PathState::Dead),
+        ("bad_delay = \"3us\"", PathState::Slow),
+        ("bad_mark = 0.5", PathState::Congested),
+        ("bad_trim = 0.2", PathState::Trimming),
+    ] {
+        for seed in 1..5 {
+            let text = scenario(seed, &format!("bad = {}\n{bad}", seed + 1));
+            let report = analyze(&text, Options::default());
+            let paths = &report.head.paths;
+            let standing: Vec<_> = paths
+                .iter()
+                .filter(|path| path.state != PathState::Good)
+                .map(|path| (u64::from(path.udp_src_port % 8), path.state))
+                .collect();
+            assert_eq!(standing, [(seed + 1, state)], "{text}\n{paths:#?}");
+            let findings = report.head.findings.iter().filter(|finding| finding.id == "path.bad");
+            assert_eq!(findings.count(), 1, "{text}");
+        }
+    }
+}
+
+#[test]
+fn of_good_paths_nothing_is_said() {
+    for (seed, more) in (1..5).flat_map(|seed| [(seed, ""), (seed, "skew = \"20ns\"")]) {
+        let report = analyze(&scenario(seed, more), Options::default());
+        assert_eq!(report.head.paths.len(), 8);
+        assert!(
+            report.head.paths.iter().all(|path| path.state == PathState::Good && !path.is_uneven),
+            "{:#?}",
+            report.head.paths
+        );
+        assert!(!report.head.findings.iter().any(|finding| finding.id.starts_with("path.")));
+        let packets: u64 = report.head.paths.iter().map(|path| path.packets).sum();
+        let flow = report.flows.iter().max_by_key(|flow| flow.packets).unwrap();
+        assert_eq!(packets, flow.packets);
+    }
+}
+
+/// In runs and one by one, packets are counted alike.
+#[test]
+fn both_ways_to_analyze_count_alike() {
+    let text = scenario(3, "bad = 2\nbad_drop = 0.1");
+    let slow = analyze(&text, Options { reference: true, ..Options::default() });
+    let fast = analyze(&text, Options::default());
+    assert_eq!(format!("{:?}", fast.head.paths), format!("{:?}", slow.head.paths));
+}
