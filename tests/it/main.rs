@@ -31,6 +31,7 @@ mod cli_dissect;
 #[cfg(feature = "sim")]
 mod cm_timeout;
 mod collectives;
+mod collectives_crafted;
 mod congestion;
 mod corpus;
 mod counters;

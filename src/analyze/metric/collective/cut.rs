@@ -197,7 +197,7 @@ impl Timed {
 
 impl Connection {
     /// The shortest time from a clear-to-send WRITE at the tap until the sender acknowledged it.
-    fn round_trip_to_sender(&self, all: &Collectives) -> Option<i64> {
+    pub(super) fn round_trip_to_sender(&self, all: &Collectives) -> Option<i64> {
         let ways = self.cts_ways.iter().filter_map(|&way| all.ways.get(way as usize));
         ways.filter_map(|way| way.round_trip_ns).min()
     }

@@ -561,6 +561,9 @@ impl Collectives {
         for (psn, time) in std::mem::take(&mut self.ways[at as usize].waiting) {
             self.acknowledge(peer, psn, time);
         }
+        for (psn, time) in std::mem::take(&mut self.ways[peer as usize].waiting) {
+            self.acknowledge(at, psn, time);
+        }
     }
 }
 

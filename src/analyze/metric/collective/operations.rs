@@ -16,6 +16,8 @@ const APART: i64 = 4;
 const LEAST_NS: i64 = 10_000;
 /// What cost less than this part of an operation is not worth a name: a twentieth.
 const WORTH: u64 = 20;
+/// Each step waits for a round trip: a host is late that takes longer than so many.
+const ROUND_TRIPS: u64 = 3;
 /// Steps back along the waits of an operation.
 const MOST_STEPS: usize = 4096;
 /// A request hangs if it is silent so many times longer than the longest complete one took, and so long at least.
@@ -269,7 +271,15 @@ impl Waits<'_> {
         if lost.saturating_mul(WORTH) < lasted || lost == 0 {
             return None;
         }
-        let (sender, receiver) = ends(self.all, self.timed[at].connection)?;
+        let connection = self.timed[at].connection;
+        let of = self.all.connections.get(connection)?;
+        let of_data = of.data_ways.iter().filter_map(|&way| self.all.ways.get(way as usize)?.round_trip_ns);
+        let round_trip = of.round_trip_to_sender(self.all).into_iter().chain(of_data).max();
+        let is_host = !matches!(wait, Wait::Network(..));
+        if is_host && lost < ns(round_trip.unwrap_or(0)).saturating_mul(ROUND_TRIPS) {
+            return None;
+        }
+        let (sender, receiver) = ends(self.all, connection)?;
         Some(match wait {
             Wait::Sender(..) => self.host(at, sender, receiver, lost),
             Wait::Receiver(..) => self.host(at, receiver, sender, lost),
