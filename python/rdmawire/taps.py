@@ -23,7 +23,7 @@ import heapq
 import importlib
 import json
 import os
-from typing import Any, Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple, Union
 
 from . import _native
 from ._analyze import _asked_of_rows
@@ -54,7 +54,7 @@ def analyze_captures(
     """Analyzes the captures of a tap. Each is read twice: the first time, frames are counted only.
 
     `state_in`, `state_out`: as in `rdmawire.analyze`, or URIs such as `s3://bucket/states/leaf1.state`. Captures that the state has
-    already, by their paths, are passed over.
+    already are passed over, by the number and the times of their frames, wherever they are now.
 
     Options are those of `rdmawire.analyze`, but for `filter` and `strict`.
 
@@ -107,8 +107,7 @@ def _of_captures(facts: Dict[str, str], asked: Dict[str, object], kept: _Kept) -
     import pyarrow
 
     analysis = _native.RowAnalysis(asked, kept.load())
-    seen = set(analysis.files())
-    facts = {path: known for path, known in facts.items() if json.loads(known)["file"] not in seen}
+    facts = {path: known for path, known in facts.items() if not analysis.has(known)}
 
     def part(path: str) -> _Part:
         def read() -> Iterator[Any]:
@@ -124,15 +123,15 @@ def _of_captures(facts: Dict[str, str], asked: Dict[str, object], kept: _Kept) -
 def _of_index(paths: Sequence[str], filesystem: Any, asked: Dict[str, object], kept: _Kept) -> _native.NativeReport:
     parquet: Any = importlib.import_module("pyarrow.parquet")
     analysis = _native.RowAnalysis(asked, kept.load())
-    seen = set(analysis.files())
+    passed: Set[str] = set()
     facts: List[str] = []
-    parts: List[_Part] = []
+    parts: List[Tuple[Optional[str], _Part]] = []
 
     def part(path: str, group: int, begins_ns: int) -> _Part:
         def read() -> Iterator[Any]:
             with parquet.ParquetFile(filesystem.open_input_file(path)) as file:
                 for batch in file.iter_batches(ROWS, row_groups=[group]):
-                    if seen and _file(batch) in seen:
+                    if passed and _file(batch) in passed:
                         return
                     yield batch
 
@@ -148,13 +147,13 @@ def _of_index(paths: Sequence[str], filesystem: Any, asked: Dict[str, object], k
                 if least["frame"] is None or least["frame"].min == 0:
                     rows = file.read_row_group(group, columns=["frame", "header"]).to_batches()
                     facts += [_facts(batch, at) for batch in rows for at in range(batch.num_rows) if batch["frame"][at].as_py() == 0]
-                if least["file"] is not None and least["file"].min == least["file"].max and least["file"].min in seen:
-                    continue
-                parts.append(part(path, group, begins))
+                is_of_one = least["file"] is not None and least["file"].min == least["file"].max
+                parts.append((least["file"].min if is_of_one else None, part(path, group, begins)))
     if not facts:
         raise ValueError("no row 0 of any file: is it an index, of rdmawire index?")
-    places = _announced(analysis, [text for text in facts if json.loads(text)["file"] not in seen])
-    _feed(analysis, parts, places)
+    passed.update(json.loads(text)["file"] for text in facts if analysis.has(text))
+    places = _announced(analysis, [text for text in facts if json.loads(text)["file"] not in passed])
+    _feed(analysis, [one for name, one in parts if name not in passed], places)
     return _ended(analysis, kept)
 
 

@@ -123,6 +123,10 @@ pub(crate) fn file_facts(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<
     .map_err(error::plain)
 }
 
+fn facts_of(text: &str) -> PyResult<FileFacts> {
+    serde_json::from_str(text).map_err(|wrong| error::plain(format_args!("facts of a file: {wrong}")))
+}
+
 /// An analysis that is fed with rows of headers, of one tap.
 #[pyclass(frozen, module = "rdmawire._native")]
 pub(crate) struct RowAnalysis {
@@ -139,16 +143,16 @@ impl RowAnalysis {
         Ok(RowAnalysis { running: Mutex::new(Some((analysis, HeaderMerge::default()))) })
     }
 
-    /// The files that its state is of.
-    fn files(&self) -> PyResult<Vec<String>> {
-        self.with(|analysis, _| Ok(analysis.files().names.clone())).map_err(error::plain)
+    /// Whether its state has a file already. `facts`: its row 0.
+    fn has(&self, facts: &str) -> PyResult<bool> {
+        let facts = facts_of(facts)?;
+        self.with(|analysis, _| Ok(analysis.files().has(&facts.file, &facts.id()))).map_err(error::plain)
     }
 
     /// Announces a file, before its rows: in the order of the times of their first frames, and of their names. `facts`: its row 0. Returns how many
     /// frames are before it, and the time that its rows are not before.
     fn file(&self, facts: &str) -> PyResult<(u64, i64)> {
-        let facts = serde_json::from_str(facts)
-            .map_err(|wrong| error::plain(format_args!("facts of a file: {wrong}")))?;
+        let facts = facts_of(facts)?;
         self.with(|analysis, merge| Ok(merge.file(facts, analysis))).map_err(error::plain)
     }
 

@@ -38,6 +38,8 @@ mod track;
 pub use engine::{Analysis, Batch, Headers, Looked};
 #[cfg(feature = "state")]
 pub use engine::{StateError, is_state};
+#[cfg(feature = "arrow")]
+pub(crate) use model::identity;
 pub use model::{
     Address, Class, Event, Files, FlowId, FlowUid, KnownConnection, KnownDevice, KnownLink, LinkEnd, Links,
     Options, QosMap, Space, StormProfile, Trigger, TrimProfile, Trust,

@@ -224,16 +224,27 @@ pub struct Files {
     pub drops: Option<u64>,
     /// Of each capture that is in several files, their names in the order of time.
     pub parts: Vec<Vec<String>>,
+    /// Of each name, what identifies a file of an index, whatever it is called; empty, or missing at the end, of captures that are read
+    /// themselves.
+    pub ids: Vec<String>,
 }
 
 impl Files {
     /// More files behind these.
     pub fn add(&mut self, more: Files) {
-        let Files { names, problems, drops, parts } = more;
+        let Files { names, problems, drops, parts, ids } = more;
         self.parts.extend(parts);
+        self.ids.resize(self.names.len(), String::new());
+        self.ids.extend(ids);
         self.names.extend(names);
         self.problems.extend(problems);
         self.add_drops(drops);
+    }
+
+    /// Whether a file of an index is one of these: by its id, or by its name where there is no id.
+    pub fn has(&self, name: &str, id: &str) -> bool {
+        let ids = self.ids.iter().map(String::as_str).chain(std::iter::repeat(""));
+        self.names.iter().zip(ids).any(|(known, its)| if its.is_empty() { known == name } else { its == id })
     }
 
     /// A file can claim any number: the sum saturates.

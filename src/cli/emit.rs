@@ -188,8 +188,8 @@ impl Emit {
             self.unused[n] &= !found;
         }
         for (n, edit) in self.out.step.iter().enumerate() {
-            for _ in 0..copy {
-                edit.apply(&mut packet, seed).map_err(anyhow::Error::msg)?;
+            if copy > 0 {
+                edit.times(copy).apply(&mut packet, seed).map_err(anyhow::Error::msg)?;
             }
             self.unused[self.out.set.len() + n] = false;
         }

@@ -25,7 +25,8 @@ use rdmawire::{
   rdmawire index --tap leaf1 -o index host-a.pcap host-b.pcap
   rdmawire index --tap leaf1 --buckets 16 -o index x.pcap")]
 pub(super) struct Index {
-    /// The captures. Their names, without directories, must differ within a tap.
+    /// The captures. Their names, without directories, must differ within an hour of a tap; one that began in another hour than a capture
+    /// of its name gets the hour behind its name.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Where they were taken. Files of one tap are analyzed together.
@@ -70,7 +71,7 @@ impl Index {
                 return Ok(Outcome::Failed);
             }
             let mut facts = FileFacts::of(source.info(), span);
-            facts.file = name.into_owned();
+            facts.file = files.file().to_owned();
             say_damage(source.info());
             files.finish(&facts).context("cannot write the index")?;
         }

@@ -68,11 +68,11 @@ impl Play<'_> {
                 self.capture(&run, tap, &file_of(output, &run, tap))?;
             }
             if let Some(expect) = self.expect {
-                self.text(&format!("{:#}\n", run.expect(tap)), &file_of(expect, &run, tap))?;
+                self.expected(&run, tap, &file_of(expect, &run, tap))?;
             }
         }
         if let (Some(expect), Some(merged)) = (self.expect, run.expect_merged()) {
-            self.text(&format!("{merged:#}\n"), &named(expect, "merged"))?;
+            self.text(&format!("{merged:#}\n"), &named(expect, scenario::MERGED))?;
         }
         if let Some(links) = self.links {
             self.text(&self.links_of(&run)?, links)?;
@@ -104,6 +104,15 @@ impl Play<'_> {
         Ok(run.links_of(file))
     }
 
+    fn expected(&self, run: &Run, tap: usize, path: &Path) -> anyhow::Result<()> {
+        if path == Path::new("-") {
+            return Ok(run.write_expect(tap, io::BufWriter::new(io::stdout().lock()))?);
+        }
+        let mut file = output::create(path, Kind::Other, self.force)?;
+        run.write_expect(tap, io::BufWriter::new(&mut file)).with_context(|| path.display().to_string())?;
+        file.keep().with_context(|| path.display().to_string())
+    }
+
     fn text(&self, text: &str, path: &Path) -> anyhow::Result<()> {
         if path == Path::new("-") {
             io::stdout().lock().write_all(text.as_bytes())?;
@@ -120,7 +129,7 @@ fn file_of(path: &Path, run: &Run, tap: usize) -> PathBuf {
     }
     let name = match run.captures[tap].tap.name.as_str() {
         "" => (tap + 1).to_string(),
-        name => name.replace(['/', '\\'], "_"),
+        name => name.to_owned(),
     };
     named(path, &name)
 }

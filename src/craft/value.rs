@@ -217,6 +217,15 @@ impl Edit {
         }
     }
 
+    /// The edit that does what this one does when it is applied so many times.
+    #[must_use]
+    pub fn times(&self, n: u64) -> Edit {
+        match self.change {
+            Change::Add(step) => Edit { change: Change::Add(step.wrapping_mul(n)), ..self.clone() },
+            _ => self.clone(),
+        }
+    }
+
     /// Applies the edit. False if the packet has no such header. A computed field that is set is kept from then on.
     pub fn apply(&self, packet: &mut Packet, seed: u64) -> Result<bool, String> {
         if let Change::Payload(bytes) = &self.change {

@@ -29,7 +29,7 @@ use serde::Serialize;
 
 pub use crate::report::figure::{Figure, Natural, Range, Scope, Unit};
 pub use before::Before;
-pub use change::{Changed, ChangedFlow, Changes, changes};
+pub use change::{Changed, ChangedFinding, ChangedFlow, Changes, changes};
 pub use evaluate::{Measure, Worst};
 pub use rule::Rule;
 

@@ -14,7 +14,7 @@ use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    analyze::{Analysis, Files, Headers},
+    analyze::{Analysis, Files, Headers, identity},
     capture::{Info, Record, Time},
     dissect::Link,
     icrc::State,
@@ -85,6 +85,12 @@ impl FileFacts {
         }
     }
 
+    /// What identifies the file, whatever it is called and wherever it is: a hash of its frames' number and times, as 16 hexadecimal digits.
+    pub fn id(&self) -> String {
+        let times = [self.first_ns, self.last_ns].map(|time| time.unwrap_or(i64::MIN) as u64);
+        format!("{:016x}", identity(times.into_iter().chain([self.frames])))
+    }
+
     /// Files of a tap are in the order of their beginnings, and of their names.
     pub fn order(&self) -> (i64, &str) {
         (self.first_ns.unwrap_or(0), &self.file)
@@ -103,6 +109,7 @@ impl FileFacts {
                 .collect(),
             drops: all.iter().filter_map(|file| file.drops).reduce(|a, b| a.saturating_add(b)),
             parts: Vec::new(),
+            ids: all.iter().map(FileFacts::id).collect(),
         }
     }
 }

@@ -65,11 +65,36 @@ impl Index {
             // The order of the analysis is never before this hour again.
             self.close()?;
         }
+        if self.latest == i64::MIN {
+            self.tell_apart(hour(order));
+        }
         self.latest = order;
         let bucket = headers.pair.map_or(self.buckets, |pair| pair % self.buckets);
         let partition = self.partition(hour(order), bucket)?;
         partition.rows.push_in_order(headers, order);
         if partition.rows.len() == BATCH { partition.flush() } else { Ok(()) }
+    }
+
+    /// The name of the capture in the index: the one that was given, or, where the tap has another capture of that name, which began in
+    /// another hour, that and the hour.
+    pub fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// Rolling captures repeat their names, such as `00.pcap` of each day.
+    fn tell_apart(&mut self, hour: i64) {
+        let tap = self.dir.join(format!("tap={}", plain(&self.tap)));
+        let Ok(hours) = fs::read_dir(tap) else { return };
+        let here = format!("hour={}", named(hour));
+        let name = format!("{}.parquet", plain(&self.file));
+        let has_it = |hour: &fs::DirEntry| {
+            let buckets = fs::read_dir(hour.path()).into_iter().flatten().flatten();
+            buckets.into_iter().any(|bucket| bucket.path().join(&name).exists())
+        };
+        let hours: Vec<_> = hours.flatten().filter(has_it).map(|hour| hour.file_name()).collect();
+        if !hours.is_empty() && hours.iter().all(|other| *other != *here) {
+            self.file = format!("{}@{}", self.file, named(hour));
+        }
     }
 
     /// Completes all files.

@@ -88,10 +88,10 @@ impl IndexReader {
         Ok(reader)
     }
 
-    /// Passes over files: those that an earlier run has analyzed, whose state the analysis goes on with. Returns how many of them there
-    /// are.
-    pub fn pass_over(&mut self, names: &[String]) -> usize {
-        self.without.extend(names.iter().cloned());
+    /// Passes over files that an earlier run has analyzed, whose state the analysis goes on with. Returns how many of them there are.
+    pub fn pass_over(&mut self, earlier: &Files) -> usize {
+        let seen = self.facts.iter().filter(|facts| earlier.has(&facts.file, &facts.id()));
+        self.without.extend(seen.map(|facts| facts.file.clone()));
         let before = self.facts.len();
         self.facts.retain(|facts| !self.without.contains(&facts.file));
         let is_wanted = |group: &Group| group.file.as_ref().is_none_or(|file| !self.without.contains(file));

@@ -110,10 +110,36 @@ records! {
         pub disagreeing: Vec<usize>,
         /// How many.
         pub disagreeing_count: u64,
+        /// Flows whose data is in another class than that of most others like them. The first 256.
+        pub odd_class: Vec<OddClass>,
+        /// How many.
+        pub odd_class_count: u64,
         /// Flows whose data has another DSCP at a later tap: a device between the taps rewrites it. The first 256.
         pub rewritten: Vec<Rewritten>,
         /// How many.
         pub rewritten_count: u64,
+    }
+
+    /// A flow whose data is in another class than that of its siblings: flows between the same two hosts that are about as large, or those
+    /// that other hosts send, also to its sender.
+    #[derive(Copy, Eq)]
+    pub struct OddClass {
+        /// The flow, as an index into [`Report::flows`](super::Report::flows).
+        pub flow: usize,
+        /// DSCP of its data; `None` without a network header.
+        pub dscp: Option<u8>,
+        /// Priority code point of its data; `None` without a VLAN tag.
+        pub pcp: Option<u8>,
+        /// Service level of its data, of native InfiniBand.
+        pub sl: Option<u8>,
+        /// How many siblings are in the class below.
+        pub siblings: u64,
+        /// DSCP of their data.
+        pub siblings_dscp: Option<u8>,
+        /// Priority code point of their data.
+        pub siblings_pcp: Option<u8>,
+        /// Service level of their data.
+        pub siblings_sl: Option<u8>,
     }
 
     /// A flow whose DSCP changes on its way.
@@ -168,6 +194,25 @@ records! {
         /// Its priorities: one, but for CEE.
         pub priorities: Vec<u8>,
     }
+}
+
+impl OddClass {
+    /// "DSCP 0, and 6 others like it DSCP 26".
+    pub fn text(&self) -> String {
+        let (is, usual) = (
+            in_words(self.dscp, self.pcp, self.sl),
+            in_words(self.siblings_dscp, self.siblings_pcp, self.siblings_sl),
+        );
+        format!("{is}, and {} like it {usual}", several(self.siblings, "other"))
+    }
+}
+
+/// "DSCP 26, PCP 3".
+fn in_words(dscp: Option<u8>, pcp: Option<u8>, sl: Option<u8>) -> String {
+    let words = [("DSCP", dscp), ("PCP", pcp), ("service level", sl)];
+    let known: Vec<String> =
+        words.into_iter().filter_map(|(what, n)| Some(format!("{what} {}", n?))).collect();
+    if known.is_empty() { "no class".to_owned() } else { known.join(", ") }
 }
 
 /// Most ports that are written.

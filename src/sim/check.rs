@@ -1,6 +1,6 @@
 //! Checks scenarios, and fills in defaults.
 
-use std::{fmt, net::IpAddr, ops::RangeInclusive};
+use std::{collections::HashSet, fmt, net::IpAddr, ops::RangeInclusive};
 
 use super::{
     Action, Connection, Encapsulation, End, Error, Faults, Host, IpId, Kind, Ns, Pacing, PartialRead, Rate,
@@ -16,6 +16,8 @@ use crate::{
     wire::{Mac, Psn},
 };
 
+/// The name of the file with what is expected of all taps together.
+pub const MERGED: &str = "merged";
 /// Most connections, with each copy counted.
 const MOST_CONNECTIONS: usize = 1 << 16;
 /// The longest duration, in ns: some eleven days.
@@ -127,12 +129,32 @@ pub(super) fn fill_in(scenario: &mut Scenario) -> Result<(), Error> {
         let what = format!("tap: after = {after}: expected at most {segments}, the number of segments");
         return Err(Error::new(what));
     }
+    check_names(&scenario.tap)?;
     super::fabric::fill_in(scenario)?;
     let is_host = |name: &&String| scenario.host.iter().any(|host| host.name == **name);
     match scenario.pause.iter().flat_map(|pause| &pause.stops).find(|name| !is_host(name)) {
         Some(name) => Err(Error::new(format!("pause: stops: no host is called {name:?}"))),
         None => Ok(()),
     }
+}
+
+/// Names of taps are parts of file names: each of one tap.
+fn check_names(taps: &[Tap]) -> Result<(), Error> {
+    let mut names = HashSet::new();
+    for (at, tap) in taps.iter().enumerate() {
+        let name = if tap.name.is_empty() { (at + 1).to_string() } else { tap.name.clone() };
+        let is_plain = |c: char| !c.is_control() && !matches!(c, '/' | '\\' | ':');
+        if name == MERGED || !name.chars().all(is_plain) || name.trim_matches('.').is_empty() {
+            return Err(Error::new(format!(
+                "tap {}: name = {name:?}: expected a name for a file, without / and control characters, other than \"{MERGED}\"",
+                at + 1
+            )));
+        }
+        if taps.len() > 1 && !names.insert(name.clone()) {
+            return Err(Error::new(format!("tap {}: name = {name:?}: another tap has that name", at + 1)));
+        }
+    }
+    Ok(())
 }
 
 /// Without any host there are two.

@@ -9,6 +9,9 @@
 //!
 //! An analysis that calls frames ambiguous may count as many fewer as retransmissions or as out of order.
 
+use std::io;
+
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -25,18 +28,28 @@ impl Run {
 
     /// The expectation from a tap's labels.
     pub fn expect_of(&self, tap: usize, labels: &Labels) -> Value {
-        let seen = labels.flows.iter().enumerate().filter(|(_, truth)| truth.packets > 0);
-        let flows: Vec<Value> = seen.map(|(i, truth)| self.expect_flow(tap, i, truth)).collect();
-        let mut expected = json!({
-            "schema": "rdmawire.expect/1",
-            "capture": { "packets": labels.frames.len() },
-            "flows": flows,
-        });
+        // No part of it can fail.
+        serde_json::to_value(self.expected(tap, labels)).unwrap_or_default()
+    }
+
+    /// Writes the expectation for a tap's capture as JSON, flow by flow: there may be many.
+    ///
+    /// # Errors
+    /// What `to` fails with.
+    pub fn write_expect(&self, tap: usize, mut to: impl io::Write) -> io::Result<()> {
+        serde_json::to_writer_pretty(&mut to, &self.expected(tap, &self.labels(tap)))?;
+        writeln!(to)?;
+        to.flush()
+    }
+
+    fn expected<'a>(&'a self, tap: usize, labels: &'a Labels) -> Expected<'a> {
         let cnps: u64 = labels.flows.iter().map(|flow| flow.cnps).sum();
-        if cnps > 0 {
-            expected["congestion"] = json!({ "cnps": cnps });
+        Expected {
+            capture: json!({ "packets": labels.frames.len() }),
+            congestion: (cnps > 0).then(|| json!({ "cnps": cnps })),
+            flows: ExpectedFlows { run: self, tap, labels },
+            schema: "rdmawire.expect/1",
         }
-        expected
     }
 
     fn expect_flow(&self, tap: usize, index: usize, truth: &FlowTruth) -> Value {
@@ -136,6 +149,29 @@ impl Run {
         losses.insert("capture".into(), bounds(TruthBounds { least: 0, most: truth.capture }));
         out["losses"] = losses.into();
         out
+    }
+}
+
+/// An expectation. Its flows are made as they are written.
+#[derive(Serialize)]
+struct Expected<'a> {
+    capture: Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    congestion: Option<Value>,
+    flows: ExpectedFlows<'a>,
+    schema: &'static str,
+}
+
+struct ExpectedFlows<'a> {
+    run: &'a Run,
+    tap: usize,
+    labels: &'a Labels,
+}
+
+impl Serialize for ExpectedFlows<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let seen = self.labels.flows.iter().enumerate().filter(|(_, truth)| truth.packets > 0);
+        to.collect_seq(seen.map(|(at, truth)| self.run.expect_flow(self.tap, at, truth)))
     }
 }
 

@@ -56,6 +56,7 @@ use crate::{
     wire::Psn,
 };
 
+pub use check::MERGED;
 use check::{Bounds, Checked, LATEST, LONGEST};
 pub use engine::{Capture, Cause, Run, SentFlow, SentMessage, Sighting, Transmission, run};
 pub use render::{Frame, Frames};

@@ -324,6 +324,44 @@ fn files_that_overlap_are_merged() {
     assert_ne!(of(&of_frames(&apart, &options())), of(&whole));
 }
 
+/// Captures of two days that are called alike are two captures, also for an analysis that goes on from the first one.
+#[cfg(feature = "parquet")]
+#[test]
+fn captures_of_one_name_are_told_apart() {
+    let scratch = scratch::Scratch::new("index-rolling");
+    let (dir, state) = (scratch.join("index"), scratch.join("x.state"));
+    let index = |of: &str| {
+        let path = scratch.join("00.pcap");
+        std::fs::copy(of, &path).unwrap();
+        let mut command = cli();
+        let done = command.args(["index", "--tap", "t", "-o"]).arg(&dir).arg(&path).output().unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    };
+    let analyze = |more: &[&str]| {
+        let mut command = cli();
+        let done = command.args(["analyze", "--json"]).arg(dir.join("tap=t")).args(more).output().unwrap();
+        let report: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+        (report["capture"]["packets"].as_u64().unwrap(), String::from_utf8_lossy(&done.stderr).into_owned())
+    };
+    let state = state.to_str().unwrap();
+    index("pcaps/loss1_rc_write-B-300.pcap");
+    assert_eq!(analyze(&["--state-out", state]).0, 300);
+    index("pcaps/cm_rping-A.pcap");
+    let (both, _) = analyze(&[]);
+    assert!(both > 300);
+    let (packets, said) = analyze(&["--state-in", state, "--state-out", state]);
+    assert!(
+        packets == both && said.contains("has 1 of the index's files; 1 are new"),
+        "{packets} of {both}: {said}"
+    );
+    // In another place, it is the same capture.
+    let (packets, said) = analyze(&["--state-in", state]);
+    assert!(
+        packets == both && said.contains("has 2 of the index's files; 0 are new"),
+        "{packets} of {both}: {said}"
+    );
+}
+
 /// `rdmawire index` writes the rows of all frames, and what is known of the file.
 #[cfg(feature = "parquet")]
 #[test]

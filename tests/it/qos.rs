@@ -196,6 +196,44 @@ fn connections_of_which_each_direction_has_a_class() {
     assert!(ids(&report).contains(&"class.several"));
 }
 
+/// One queue pair of a job whose class was not set; a host whose class was not set.
+#[test]
+fn queue_pairs_in_another_class_than_their_siblings() {
+    let odd = |scenario: &str| {
+        let report = analyze(&frames(&play(scenario)), Options::default());
+        let odd = report.head.qos.odd_class.clone();
+        assert_eq!(ids(&report).contains(&"class.siblings"), !odd.is_empty(), "{scenario}");
+        odd.into_iter()
+            .map(|one| {
+                let flow = &report.flows[one.flow];
+                (flow.src.clone(), flow.dst.clone(), one.dscp, one.siblings_dscp, one.siblings)
+            })
+            .collect::<Vec<_>>()
+    };
+    let job = |more: &str| format!("[[connection]]\ncopies = 5\n{WRITES}\n[[connection]]\n{more}\n{WRITES}");
+    let (a, b) = ("10.0.0.1".to_owned(), "10.0.0.2".to_owned());
+    assert_eq!(odd(&job("dscp = 0")), [(a, b, Some(0), Some(26), 5)]);
+    assert_eq!(odd(&job("")), []);
+    // As many of the one as of the other: nobody knows which is meant.
+    assert_eq!(odd(&job("copies = 5\ndscp = 0")), []);
+    let hosts = "[[host]]\nname = \"a\"\naddress = \"10.0.0.1\"\nside = \"left\"\n[[host]]\nname = \"b\"\naddress = \"10.0.0.2\"\nside = \"left\"\n\
+        [[host]]\nname = \"c\"\naddress = \"10.0.0.3\"\n[[host]]\nname = \"d\"\naddress = \"10.0.0.4\"\n";
+    let all = |of_b: u8| {
+        let one = |(from, to): (&str, &str)| {
+            let dscp = if from == "b" { of_b } else { 26 };
+            format!("[[connection]]\nfrom = \"{from}\"\nto = \"{to}\"\ndscp = {dscp}\n{WRITES}\n")
+        };
+        let pairs =
+            ["a", "b"].into_iter().flat_map(|left| ["c", "d"].map(|right| [(left, right), (right, left)]));
+        hosts.to_owned() + &pairs.flatten().map(one).collect::<String>()
+    };
+    let mut found = odd(&all(0));
+    found.sort();
+    let of_b = |to: &str| ("10.0.0.2".to_owned(), to.to_owned(), Some(0), Some(26), 6);
+    assert_eq!(found, [of_b("10.0.0.3"), of_b("10.0.0.4")]);
+    assert_eq!(odd(&all(26)), []);
+}
+
 /// Management datagrams and corrupt packets are in no class that could be wrong.
 #[test]
 fn real_captures_are_as_they_should_be() {

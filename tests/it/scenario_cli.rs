@@ -59,6 +59,27 @@ fn every_format_holds_the_same_frames() {
     assert_eq!(all[0].len(), all[2].len());
 }
 
+/// Each tap has a file of its own.
+#[test]
+fn names_of_taps_are_names_of_files() {
+    let scratch = Scratch::new("tap-names");
+    let file = scratch.join("x.toml");
+    for (names, expected) in [
+        (["a/b", "a_b"], "tap 1: name = \"a/b\": expected a name for a file"),
+        (["merged", "x"], "other than \"merged\""),
+        (["x", "x"], "tap 2: name = \"x\": another tap has that name"),
+        (["2", ""], "tap 2: name = \"2\": another tap has that name"),
+        (["\\u001b[2J", "x"], "without / and control characters"),
+    ] {
+        let taps = names.map(|name| format!("[[tap]]\nname = \"{name}\"\n")).concat();
+        fs::write(&file, format!("[[connection]]\noperations = [{{ op = \"write\" }}]\n{taps}")).unwrap();
+        let done = craft(&[&file, "-o".as_ref(), &scratch.join("x.pcap")]);
+        let error = String::from_utf8(done.stderr).unwrap();
+        assert!(!done.status.success() && error.contains(expected) && !error.contains('\u{1b}'), "{error}");
+        assert_eq!(fs::read_dir(scratch.join("")).unwrap().count(), 1, "{names:?}");
+    }
+}
+
 #[test]
 fn several_taps_write_several_files() {
     let scratch = Scratch::new("taps");

@@ -1,6 +1,8 @@
 //! Traffic by class: DSCP and priority (PCP) of RoCE, service level and virtual lane of native InfiniBand. Which class has the marks,
 //! the losses, the waits; and whether the classes are those that the user's map wants.
 
+mod siblings;
+
 use super::{Context, Metric, Placed, Verdict, bit_rate, per_flow::PerFlow, ratio};
 use crate::{
     analyze::{
@@ -255,6 +257,7 @@ impl Traffic {
                 rest.has_ect = true;
             }
         }
+        self.look_at_siblings(context, &mut qos);
         for (id, flow) in self.flows.iter() {
             self.look_at(id, flow, map, context, &mut qos);
             let is_apart = rest.get(flow.data as usize).is_some_and(|rest| rest.has_ect);
@@ -390,6 +393,43 @@ fn row(sums: &Sums, rest: &Rest, map: Option<&QosMap>, pauses: Option<&[report::
 }
 
 impl Traffic {
+    /// Flows whose data is in another class than that of most others like them.
+    fn look_at_siblings(&self, context: &Context<'_>, qos: &mut Qos) {
+        let used = self.classes.len();
+        // Mostly, all data is in one class.
+        if used < 2 {
+            return;
+        }
+        let member = |(id, flow): (FlowId, &OfFlow)| {
+            if flow.data == NONE || flow.has_several {
+                return None;
+            }
+            let (known, detail) = context.flow(id).zip(context.detail(id))?;
+            let of =
+                detail.data.filter(|data| data.packets > detail.activity.packets).unwrap_or(detail.activity);
+            let (src, dst, packets) = (of.src, of.dst, of.packets);
+            Some(siblings::Member { flow: known.index, src, dst, packets, class: flow.data })
+        };
+        let members: Vec<siblings::Member> = self.flows.iter().filter_map(member).collect();
+        let odd = siblings::odd(&members);
+        let class = |at: u8| self.classes.get(at as usize).map_or(0, |sums| sums.tag);
+        qos.odd_class_count = odd.len() as u64;
+        qos.odd_class = odd
+            .into_iter()
+            .take(MAX_LISTED)
+            .map(|siblings::Odd { flow, class: is, siblings: (usual, siblings) }| report::OddClass {
+                flow,
+                dscp: path_tag::dscp(class(is)),
+                pcp: path_tag::pcp(class(is)),
+                sl: path_tag::lanes(class(is)).map(|(sl, _)| sl),
+                siblings,
+                siblings_dscp: path_tag::dscp(class(usual)),
+                siblings_pcp: path_tag::pcp(class(usual)),
+                siblings_sl: path_tag::lanes(class(usual)).map(|(sl, _)| sl),
+            })
+            .collect();
+    }
+
     /// What is odd about the classes of a flow.
     fn look_at(&self, id: FlowId, flow: &OfFlow, map: Option<&QosMap>, context: &Context<'_>, qos: &mut Qos) {
         if flow.data == NONE && flow.acks == NONE && flow.cnps == NONE {

@@ -1,6 +1,8 @@
 //! What the user says of the links that were captured: see `--links`.
 
-use std::collections::BTreeMap;
+#[cfg(feature = "toml")]
+use std::collections::HashSet;
+use std::collections::{BTreeMap, HashMap};
 #[cfg(feature = "toml")]
 use std::ops::Range;
 
@@ -64,12 +66,57 @@ pub struct KnownDevice {
 impl KnownLink {
     /// Whether a captured interface taps it: its name, its number, and the file that it is of.
     pub fn is_tapped_by(&self, name: &str, number: u16, file: Option<&str>) -> bool {
-        let base = file.map(|file| file.rsplit(['/', '\\']).next().unwrap_or(file));
-        let stem = base.map(|base| base.split('.').next().unwrap_or(base));
-        self.taps.iter().any(|tap| {
-            let tap = tap.as_str();
-            tap == name || [file, base, stem].contains(&Some(tap)) || tap.parse() == Ok(number)
-        })
+        let names = names_of(name, file);
+        self.taps.iter().any(|tap| names.contains(&Some(tap)) || tap.parse() == Ok(number))
+    }
+}
+
+/// What a user may call an interface: by its name, and by that of its file, with or without directory and extension.
+fn names_of<'a>(name: &'a str, file: Option<&'a str>) -> [Option<&'a str>; 4] {
+    let base = file.map(|file| file.rsplit(['/', '\\']).next().unwrap_or(file));
+    let stem = base.map(|base| base.split('.').next().unwrap_or(base));
+    [Some(name), file, base, stem]
+}
+
+/// The taps of all links, to be found by what is known of an interface.
+pub(crate) struct Taps<'a> {
+    by_name: HashMap<&'a str, Tap<'a>>,
+    by_number: HashMap<u16, Vec<Tap<'a>>>,
+}
+
+/// A link, and one of its taps as the user named it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Tap<'a> {
+    /// The link's place in the list.
+    pub(crate) link: usize,
+    pub(crate) named: &'a str,
+}
+
+impl Links {
+    pub(crate) fn taps(&self) -> Taps<'_> {
+        let (mut by_name, mut by_number) = (HashMap::new(), HashMap::<u16, Vec<Tap<'_>>>::new());
+        for (link, of) in self.links.iter().enumerate() {
+            for named in &of.taps {
+                let tap = Tap { link, named };
+                by_name.entry(named.as_str()).or_insert(tap);
+                if let Ok(number) = named.parse() {
+                    by_number.entry(number).or_default().push(tap);
+                }
+            }
+        }
+        Taps { by_name, by_number }
+    }
+}
+
+impl<'a> Taps<'a> {
+    /// The taps that a captured interface is: by its name, its number, and the file that it is of. In the order of links.
+    pub(crate) fn of(&self, name: &str, number: u16, file: Option<&str>) -> Vec<Tap<'a>> {
+        let named = names_of(name, file).into_iter().flatten().filter_map(|name| self.by_name.get(name));
+        let mut taps: Vec<Tap<'a>> =
+            named.chain(self.by_number.get(&number).into_iter().flatten()).copied().collect();
+        taps.sort_unstable();
+        taps.dedup();
+        taps
     }
 }
 
@@ -163,22 +210,35 @@ impl Links {
                 KnownDevice::of(device).map_err(|what| wrong(at, format!("device.{name}: {what}")))?;
             all.devices.insert(name, known);
         }
+        let mut before = Before::default();
         for link in file.link {
             let at = link.span();
             let link = KnownLink::of(link.into_inner()).map_err(|what| wrong(at.clone(), what))?;
-            all.check(&link).map_err(|what| wrong(at, what))?;
+            before.check(&link).map_err(|what| wrong(at, what))?;
             all.links.push(link);
         }
-        let is_end =
-            |name: &String| all.links.iter().any(|link| link.ends.iter().any(|end| end.device == *name));
-        if let Some(name) = all.devices.keys().find(|name| !is_end(name)) {
+        let ends: HashSet<&str> =
+            all.links.iter().flat_map(|link| &link.ends).map(|end| end.device.as_str()).collect();
+        if let Some(name) = all.devices.keys().find(|name| !ends.contains(name.as_str())) {
             return Err(format!("device.{name}: no link ends there"));
         }
         Ok(all)
     }
+}
 
+/// What the links before have.
+#[cfg(feature = "toml")]
+#[derive(Default)]
+struct Before {
+    taps: HashSet<String>,
+    /// Devices and their ports.
+    ports: HashSet<(String, String)>,
+}
+
+#[cfg(feature = "toml")]
+impl Before {
     /// Whether a link fits to those before it.
-    fn check(&self, link: &KnownLink) -> Result<(), String> {
+    fn check(&mut self, link: &KnownLink) -> Result<(), String> {
         let [a, b] = &link.ends;
         if a.device == b.device {
             return Err(format!("both ends are of the device {:?}: expected two devices", a.device));
@@ -186,18 +246,13 @@ impl Links {
         if let Some(mac) = a.macs.iter().find(|mac| b.macs.contains(mac)) {
             return Err(format!("both ends have the address {mac}: nobody could tell who sends"));
         }
-        for tap in &link.taps {
-            if link.taps.iter().filter(|other| *other == tap).count() > 1
-                || self.links.iter().any(|other| other.taps.contains(tap))
-            {
-                return Err(format!("tap {tap:?} is named twice: a tap is on one link"));
-            }
+        if let Some(tap) = link.taps.iter().find(|tap| !self.taps.insert((*tap).clone())) {
+            return Err(format!("tap {tap:?} is named twice: a tap is on one link"));
         }
-        for end in &link.ends {
-            let others = self.links.iter().flat_map(|other| &other.ends);
-            let same_port = |other: &&LinkEnd| other.device == end.device && other.port == end.port;
-            if let (Some(port), Some(_)) = (&end.port, others.clone().find(same_port)) {
-                return Err(format!("port {port:?} of {:?} is the end of another link", end.device));
+        let ports = link.ends.iter().filter_map(|end| Some((end.device.clone(), end.port.clone()?)));
+        for (device, port) in ports {
+            if !self.ports.insert((device.clone(), port.clone())) {
+                return Err(format!("port {port:?} of {device:?} is the end of another link"));
             }
         }
         Ok(())

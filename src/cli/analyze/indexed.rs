@@ -26,11 +26,12 @@ impl Input for IndexReader {
 
     fn feed(mut self, _: &Run, analysis: &mut Analysis) -> (Files, bool) {
         // Where the analysis goes on from a state, the directory still has the files of earlier runs.
-        let passed = self.pass_over(&analysis.files().names);
+        let passed = self.pass_over(analysis.files());
         if passed > 0 {
             let unseen = self.names().len();
             say(format_args!("the state has {passed} of the index's files; {unseen} are new"));
         }
+        let name = self.name();
         let mut progress = Progress::of_rows(self.rows());
         let (files, is_all) = self.analyze(analysis, |rows| {
             progress.show(rows);
@@ -38,8 +39,8 @@ impl Input for IndexReader {
         });
         progress.clear();
         if is_stopped() {
-            say(format_args!("{}: {}", self.name(), ended_after(analysis.frames())));
-            let problem = CaptureProblem::new(self.name(), 0, ended_after(analysis.frames()));
+            say(format_args!("{name}: {}", ended_after(analysis.frames())));
+            let problem = CaptureProblem::new(name, 0, ended_after(analysis.frames()));
             return (Files { problems: [files.problems, vec![problem]].concat(), ..files }, false);
         }
         for problem in &files.problems {

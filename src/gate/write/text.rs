@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use super::Checked;
 use crate::{
-    gate::{Changed, Changes, Measure, Outcome, Verdict, Worst},
+    gate::{Changed, ChangedFinding, Changes, Measure, Outcome, Verdict, Worst},
     report::{clean, units},
 };
 
@@ -96,6 +96,11 @@ pub(super) fn lines(outcome: &Outcome) -> Vec<String> {
 /// # Errors
 /// What `to` fails with.
 pub fn changes(to: &mut dyn Write, changes: &Changes) -> io::Result<()> {
+    for (what, findings) in [("new", &changes.new_findings), ("gone", &changes.gone_findings)] {
+        for ChangedFinding { severity, text, .. } in findings.iter().take(MOST_SHOWN) {
+            writeln!(to, "  {what} {severity}: {}", clean(text))?;
+        }
+    }
     for changed in &changes.figures {
         writeln!(to, "  {:28} {}", changed.figure, change(changed))?;
     }
@@ -108,7 +113,7 @@ pub fn changes(to: &mut dyn Write, changes: &Changes) -> io::Result<()> {
     }
     for flow in &changes.flows {
         writeln!(to, "  #{} {}", flow.row, clean(&flow.name))?;
-        for changed in &flow.figures {
+        for changed in flow.figures.iter().take(MOST_SHOWN) {
             writeln!(to, "    {:26} {}", changed.figure, change(changed))?;
         }
     }

@@ -631,6 +631,15 @@ pub(super) fn several_classes(&Evidence { head, .. }: &Evidence<'_>, say: &mut d
     of_class(&qos.several_classes, qos.several_classes_count, what, say);
 }
 
+pub(super) fn odd_class(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    let qos = &head.qos;
+    let Some(first) = qos.odd_class.first() else { return };
+    let what =
+        format!("data in another traffic class than their siblings: #{} has {}", first.flow, first.text());
+    let flows: Vec<usize> = qos.odd_class.iter().map(|one| one.flow).collect();
+    of_class(&flows, qos.odd_class_count, &what, say);
+}
+
 pub(super) fn acks_elsewhere(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
     let qos = &head.qos;
     let what = "ACKs in another traffic class than the data that they acknowledge";

@@ -439,6 +439,11 @@ pub static FINDINGS: &[FindingKind] = findings! {
         "check what sets the class: the queue pairs of both ends, or a switch that re-marks"
         Capture(capture::several_classes);
 
+    "class.siblings" Warning []
+        "Some queue pairs carry data in another traffic class than the others like them: those between the same two hosts, or those of other hosts. They wait in other queues, with other loss and marking, and a job waits for its slowest."
+        "if that is not intended, check what sets the class of these queue pairs: the environment of that process or rank (NCCL_IB_TC, UCX_IB_TRAFFIC_CLASS), the default of that host (cma_roce_tos, the adapter's traffic class)"
+        Capture(capture::odd_class);
+
     "class.rewritten" Warning []
         "The data of a flow has another DSCP at a later tap: a device between the taps re-marked it, into another queue."
         "if that is not intended, check QoS trust mode (DSCP or PCP) and re-marking rules on the devices between the taps"

@@ -1,6 +1,6 @@
 //! What the captured links join: as the user says, or as LLDP does. What the user says goes before it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::{
     analyze::{
@@ -64,17 +64,24 @@ impl Topology {
     pub(super) fn new(links: Option<&Links>, heard: &Neighbors, interfaces: &[Tapped<'_>]) -> Topology {
         let mut all = Topology::default();
         if let Some(known) = links {
-            for link in &known.links {
-                let is_mine =
-                    |tapped: &&Tapped<'_>| link.is_tapped_by(&tapped.name, tapped.number, tapped.file);
-                let interfaces: Vec<u16> =
-                    interfaces.iter().filter(is_mine).map(|tapped| tapped.number).collect();
-                all.add_known(known, link, interfaces);
+            let taps = known.taps();
+            let mut tapped_by: Vec<Vec<u16>> = vec![Vec::new(); known.links.len()];
+            for Tapped { number, name, file } in interfaces {
+                let mut links: Vec<usize> =
+                    taps.of(name, *number, *file).into_iter().map(|tap| tap.link).collect();
+                links.dedup();
+                links.into_iter().for_each(|link| tapped_by[link].push(*number));
+            }
+            let mut named = HashMap::new();
+            for (link, interfaces) in known.links.iter().zip(tapped_by) {
+                all.add_known(known, link, interfaces, &mut named);
             }
         }
+        let mut on: HashMap<u16, Vec<&Neighbor>> = HashMap::new();
+        heard.all().iter().for_each(|one| on.entry(one.interface).or_default().push(one));
         for &Tapped { number, .. } in interfaces {
-            let here: Vec<&Neighbor> = heard.all().iter().filter(|one| one.interface == number).collect();
-            match (all.of_interface.get(&number).copied(), &here[..]) {
+            let here = on.get(&number).map_or(&[][..], Vec::as_slice);
+            match (all.of_interface.get(&number).copied(), here) {
                 (Some(link), here) => all.complete(link, here),
                 (None, [a, b]) => all.add_heard(number, [a, b]),
                 _ => {}
@@ -85,18 +92,27 @@ impl Topology {
 
     /// The user's taps that no interface of the capture is.
     pub(super) fn not_seen(links: Option<&Links>, interfaces: &[Tapped<'_>]) -> Vec<String> {
-        let taps = links.into_iter().flat_map(|known| known.links.iter().flat_map(|link| &link.taps));
-        let is_seen = |tap: &String| {
-            let one = KnownLink { taps: vec![tap.clone()], ..KnownLink::default() };
-            interfaces.iter().any(|tapped| one.is_tapped_by(&tapped.name, tapped.number, tapped.file))
-        };
-        taps.filter(|tap| !is_seen(tap)).cloned().collect()
+        let Some(links) = links else { return Vec::new() };
+        let taps = links.taps();
+        let seen: HashSet<&str> = interfaces
+            .iter()
+            .flat_map(|tapped| taps.of(&tapped.name, tapped.number, tapped.file))
+            .map(|tap| tap.named)
+            .collect();
+        let all = links.links.iter().flat_map(|link| &link.taps);
+        all.filter(|tap| !seen.contains(tap.as_str())).cloned().collect()
     }
 
-    fn add_known(&mut self, known: &Links, link: &KnownLink, interfaces: Vec<u16>) {
+    /// `named`: where the devices are, by the names that the user gave.
+    fn add_known<'a>(
+        &mut self,
+        known: &Links,
+        link: &'a KnownLink,
+        interfaces: Vec<u16>,
+        named: &mut HashMap<&'a str, usize>,
+    ) {
         let ends = link.ends.each_ref().map(|end| {
-            let at = self.devices.iter().position(|device| device.name == end.device);
-            let device = at.unwrap_or_else(|| {
+            let device = *named.entry(&end.device).or_insert_with(|| {
                 let more = known.devices.get(&end.device);
                 self.devices.push(Device {
                     name: end.device.clone(),
