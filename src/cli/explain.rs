@@ -10,6 +10,7 @@ use std::{
 
 use anyhow::bail;
 use clap::Args;
+use serde_json::{Map, Value, json};
 
 use super::Outcome;
 use rdmawire::{
@@ -22,7 +23,7 @@ use rdmawire::{
     packets,
     report::{
         Message, Renamed, SCHEMA, plain_doc,
-        table::{Column, Table},
+        table::{Column, Kind as CellKind, Table},
     },
     wire::{Bth, Field, Header, HeaderInfo, Kind, Show, Syndrome},
 };
@@ -32,12 +33,15 @@ use rdmawire::{
 #[command(after_help = "Examples:
   rdmawire explain bth.psn
   rdmawire explain loss.downstream
-  rdmawire explain go_back_n")]
+  rdmawire explain table flows --json")]
 pub(super) struct Explain {
     /// Whatever an output prints: a header, a field, an operation code, a finding, a note, a figure, a table, a word or a field of the JSON;
     /// or a topic. Nothing lists all topics.
     #[arg(value_name = "NAME")]
     topic: Vec<String>,
+    /// Of tables: names, types and meanings of the columns as JSON, to make a schema of another database.
+    #[arg(long)]
+    json: bool,
 }
 
 impl Explain {
@@ -50,6 +54,10 @@ impl Explain {
     fn text(&self) -> anyhow::Result<String> {
         let mut to = String::new();
         let words: Vec<&str> = self.topic.iter().map(String::as_str).collect();
+        if self.json {
+            tables_as_json(&words, &mut to)?;
+            return Ok(to);
+        }
         match words.as_slice() {
             [] => all(&mut to)?,
             ["opcode" | "opcodes"] => opcodes(&mut to)?,
@@ -131,6 +139,32 @@ fn tables(to: &mut String) -> Written {
     let columns = packets::Column::all().count();
     writeln!(to, "{:12} {columns:3} columns  {PACKETS}", "packets")?;
     writeln!(to, "{:12} {:3} columns  {}", "messages", Message::columns().len(), Message::DOC)
+}
+
+/// A table, or all of them: columns in their order.
+fn tables_as_json(words: &[&str], to: &mut String) -> anyhow::Result<()> {
+    let (["table" | "tables"] | ["table" | "tables", _]) = words else {
+        bail!("--json: only tables are explained so: rdmawire explain table flows --json")
+    };
+    let column =
+        |name: &str, kind: CellKind, doc: &str| json!({ "name": name, "type": kind.name(), "doc": doc });
+    let of = |columns: Vec<Column>| -> Value {
+        columns.iter().map(|one| column(&one.name, one.kind, &plain_doc(one.doc))).collect()
+    };
+    let packets =
+        || -> Value { packets::Column::all().map(|one| column(one.name, one.kind, one.doc)).collect() };
+    let mut all: Map<String, Value> =
+        Table::ALL.into_iter().map(|table| (table.name().to_owned(), of(table.columns()))).collect();
+    all.insert(Message::TABLE.to_owned(), of(Message::columns()));
+    all.insert("packets".to_owned(), packets());
+    match words {
+        [_, name] => match all.remove(*name) {
+            Some(columns) => writeln!(to, "{columns:#}")?,
+            None => table(name, to)?,
+        },
+        _ => writeln!(to, "{:#}", Value::from(all))?,
+    }
+    Ok(())
 }
 
 const PACKETS: &str = "A packet: what `rdmawire packets` writes.";

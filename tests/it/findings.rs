@@ -259,6 +259,7 @@ fn scenarios(found: &mut Found) {
         "ecn = false\n[[event]]\ndo = \"drop\"\npacket = 99\n[cnp]\non_nak = true",
         "retry = 2\ndies_at = \"20us\"\n[[connection]]\noperations = [{ op = \"write\", size = \"1KiB\", count = 20, every = \"20ms\" }]",
         "rnr_retry = 1\n[[event]]\ndo = \"rnr\"\nmessage = 9\ntimes = 9\n[[connection]]\noperations = [{ op = \"write\", size = \"1KiB\", count = 20, every = \"20ms\" }]",
+        "copies = 5\n[[connection]]\ndscp = 0\noperations = [{ op = \"write\", size = \"64KiB\", count = 20 }]",
         "recovery = \"selective\"\n[[event]]\ndo = \"drop\"\npacket = 99\n[[tap]]\nonly = \"right\"",
     ];
     for more in others {

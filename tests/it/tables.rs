@@ -279,3 +279,30 @@ fn what_this_build_lacks_is_said_with_how_to_get_it() {
         assert!(said.contains("this build has no") && said.contains("--features parquet"), "{said}");
     }
 }
+
+/// What another database's schema is made of.
+#[cfg(feature = "cli")]
+#[test]
+fn columns_of_tables_are_explained_as_json() {
+    use crate::support::programs::{cli, ended, printed};
+    let explained =
+        |args: &[&str]| -> Value { serde_json::from_str(&printed(cli().arg("explain").args(args))).unwrap() };
+    let all = explained(&["tables", "--json"]);
+    for table in Table::ALL {
+        let columns = all[table.name()].as_array().unwrap();
+        let told = columns.iter().map(|one| (one["name"].as_str().unwrap(), one["type"].as_str().unwrap()));
+        let known = table.columns();
+        assert!(
+            told.eq(known.iter().map(|column| (column.name.as_str(), column.kind.name()))),
+            "{}",
+            table.name()
+        );
+        assert_eq!(explained(&["table", table.name(), "--json"]), all[table.name()]);
+    }
+    assert!(
+        all["packets"].as_array().is_some_and(|columns| columns.iter().any(|one| one["name"] == "bth_psn"))
+    );
+    assert!(all["messages"].is_array());
+    let (code, _, error) = ended(cli().args(["explain", "bth.psn", "--json"]));
+    assert!(code == Some(2) && error.contains("only tables"), "{error}");
+}

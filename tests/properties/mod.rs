@@ -15,6 +15,8 @@ pub mod rebuild;
 pub mod recipe;
 #[cfg(feature = "sim")]
 pub mod scenario;
+#[cfg(feature = "cli")]
+pub mod shown;
 #[cfg(feature = "state")]
 pub mod state;
 pub mod taps;
@@ -40,6 +42,8 @@ pub const ALL: &[(&str, Property)] = &[
     ("recipe", recipe::recipe),
     #[cfg(feature = "sim")]
     ("scenario", scenario::scenario),
+    #[cfg(feature = "cli")]
+    ("shown", shown::forged),
     #[cfg(feature = "state")]
     ("state", state::damaged),
     ("taps", taps::compared),

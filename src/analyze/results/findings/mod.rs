@@ -440,7 +440,7 @@ pub static FINDINGS: &[FindingKind] = findings! {
         Capture(capture::several_classes);
 
     "class.siblings" Warning []
-        "Some queue pairs carry data in another traffic class than the others like them: those between the same two hosts, or those of other hosts. They wait in other queues, with other loss and marking, and a job waits for its slowest."
+        "Some queue pairs carry data in another traffic class than the others like them: they wait in other queues."
         "if that is not intended, check what sets the class of these queue pairs: the environment of that process or rank (NCCL_IB_TC, UCX_IB_TRAFFIC_CLASS), the default of that host (cma_roce_tos, the adapter's traffic class)"
         Capture(capture::odd_class);
 
