@@ -45,7 +45,7 @@ records! {
         /// The address that receives.
         pub receiver: String,
         /// How it is known that it is one.
-        pub by: RecognizedBy,
+        pub recognized_by: RecognizedBy,
         /// The layout of its clear-to-send elements, which differs by version.
         pub layout: CtsLayout,
         /// Bytes of an element.
@@ -241,7 +241,7 @@ impl Collectives {
     }
 
     fn recognized(&self) -> &'static str {
-        match self.connections.iter().all(|one| one.by == RecognizedBy::Data) {
+        match self.connections.iter().all(|one| one.recognized_by == RecognizedBy::Data) {
             true => "NCCL's transport, proved by its elements",
             false => "looks like NCCL's transport",
         }

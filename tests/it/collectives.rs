@@ -74,7 +74,7 @@ fn requests_on_four_queue_pairs_are_found_with_their_parts() {
     check(&all);
     assert_eq!((all.connections.len(), all.requests.len(), all.unfinished), (2, 160, 0));
     for connection in &all.connections {
-        assert_eq!(connection.by, RecognizedBy::Data);
+        assert_eq!(connection.recognized_by, RecognizedBy::Data);
         assert_eq!((connection.layout, connection.slots), (CtsLayout::FourKeys64, Some(64)));
         assert_eq!(connection.immediate_order, ImmediateOrder::Little);
         assert_eq!((connection.queue_pairs.len(), connection.queue_pairs_per_request), (4, 4));
@@ -156,7 +156,10 @@ fn the_data_alone_looks_like_it() {
     check(&all);
     // Of the way back there are only elements, whose data was not captured.
     let [elements, data] = &all.connections[..] else { panic!("{:?}", all.connections) };
-    assert_eq!((data.by, elements.by), (RecognizedBy::Immediate, RecognizedBy::Elements));
+    assert_eq!(
+        (data.recognized_by, elements.recognized_by),
+        (RecognizedBy::Immediate, RecognizedBy::Elements)
+    );
     assert_eq!((data.requests, elements.requests, elements.unfinished), (80, 80, 0));
     let mut requests = all.requests.iter().filter(|request| request.connection == data.connection);
     assert!(
@@ -174,7 +177,7 @@ fn cut_frames_look_like_it() {
     assert!(
         all.connections
             .iter()
-            .all(|one| one.by == RecognizedBy::Immediate && one.layout == CtsLayout::Unknown)
+            .all(|one| one.recognized_by == RecognizedBy::Immediate && one.layout == CtsLayout::Unknown)
     );
     let firsts = |all: &Collectives| {
         let mut firsts: Vec<_> =

@@ -326,7 +326,10 @@ fn check(ring: &Ring) -> Collectives {
     let all = made.report();
     assert_eq!((all.connections.len(), all.topology), (ring.ranks, Topology::Ring));
     for one in &all.connections {
-        assert_eq!((one.by, one.layout, one.immediate_order), (RecognizedBy::Data, ring.layout, ring.order));
+        assert_eq!(
+            (one.recognized_by, one.layout, one.immediate_order),
+            (RecognizedBy::Data, ring.layout, ring.order)
+        );
         assert_eq!(one.queue_pairs.len(), ring.queue_pairs as usize);
     }
     let mut found: Vec<True> = Vec::new();

@@ -62,14 +62,15 @@ fn every_command_of_a_host_is_found() {
 #[test]
 fn a_queue_is_found_without_its_set_up() {
     let all = report(CAPTURE, usize::MAX, |number, d| number > 1000 && !d.has(Kind::Mad));
-    let [admin, disk] = &all.queues[..] else { panic!("{:?}", all.queues) };
-    assert!(!admin.is_proved && !disk.is_proved && disk.host_qp.is_some());
-    // Linux leaves the number of the queue out of responses.
-    assert_eq!((disk.queue, disk.entries, disk.full_ratio), (None, None, None));
+    assert_eq!(all.queues.len(), 2);
+    let at = all.commands.iter().find(|row| row.command == "Read").unwrap().queue;
+    let disk = &all.queues[at];
+    assert!(!disk.is_proved && disk.host_qp.is_some());
+    // Its responses name it.
+    assert_eq!((disk.queue, disk.entries, disk.full_ratio), (Some(1), None, None));
     let whole = report(CAPTURE, usize::MAX, |_, _| true);
     let late = whole.commands.iter().filter(|row| row.frame > 1000 && row.queue == 2);
-    let found: Vec<_> =
-        all.commands.iter().filter(|row| row.queue == 1 && row.namespace == Some(1)).collect();
+    let found: Vec<_> = all.commands.iter().filter(|row| row.queue == at).collect();
     for row in late.filter(|row| row.namespace == Some(1)) {
         let same = found.iter().find(|other| other.frame == row.frame).unwrap_or_else(|| panic!("{row:?}"));
         assert_eq!((same.time.latency_ns, &same.command), (row.time.latency_ns, &row.command));

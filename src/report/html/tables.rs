@@ -486,7 +486,7 @@ const COLLECTIVES: &[Column<CollectiveConnection>] = &[
         "Layout of the clear-to-send elements, and NCCL's versions that have it",
         |c, _| text(c.layout.words()),
     ),
-    column("known by", "text", "How it is known that it is one", |c, _| text(c.by.words())),
+    column("known by", "text", "How it is known that it is one", |c, _| text(c.recognized_by.words())),
     column("requests", "count", "Requests", |c, _| Cell::Number(c.requests)),
     optional("unfinished", "count", "Requests that were not complete when the capture ended", |c, _| {
         some(c.unfinished)

@@ -193,7 +193,7 @@ impl Collectives {
             connection: row,
             sender: ends.map_or_else(String::new, |key| key.source().to_string()),
             receiver: ends.map_or_else(String::new, |key| key.destination().to_string()),
-            by: match (of.is_proved, cts.is_some()) {
+            recognized_by: match (of.is_proved, cts.is_some()) {
                 (true, _) => RecognizedBy::Data,
                 (false, true) if of.layout != CtsLayout::Unknown => RecognizedBy::Elements,
                 (false, _) => RecognizedBy::Immediate,
