@@ -120,6 +120,7 @@ pub(crate) fn rewrite<'py>(
         zero_payload,
         snaplen,
         seed,
+        trim: None,
     };
     let format = format_of(&destination)?;
     let (counts, problems) = py.detach(|| {

@@ -47,7 +47,8 @@ def test_two_runs_are_one(tmp_path: Path, name: str, options: Dict[str, Any]) ->
 
 
 def without_links(told: Dict[str, Any]) -> Dict[str, Any]:
-    """What does not hang on the links: of a list of sources, each counts as a link of its own."""
+    """What does not hang on the links and parts: a list of sources are parts of one capture, or links of their own."""
+    told["capture"]["parts"] = []
     why = {field: reason for field, reason in told["why"].items() if field != "balance"}
     return {**told, "links": [], "balance": None, "why": why}
 
