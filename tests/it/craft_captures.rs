@@ -167,6 +167,7 @@ fn frames_with_every_secret() -> Vec<Frame> {
         "sll / ipv4 / udp / bth opcode=rc-write-only / reth",
         "sll2 / ipv6 / udp / bth opcode=rc-write-only / reth",
         "ipoib / ipv4 / udp / bth opcode=rc-write-only / reth",
+        "ethernet / ipv4 / udp / mrcbth opcode=mrc-write-only / meth / reth",
     ] {
         packets.push(recipe::parse(text).unwrap());
     }

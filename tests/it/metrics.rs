@@ -93,7 +93,7 @@ fn a_flow_with_ports_in_turns_is_sprayed() {
     assert_eq!((report.entropy_bits, report.flow_entropy_bits), (2.0, 0.0));
     // More ports than are told apart lose no bytes.
     let many: Vec<_> = (0..2_000).map(|n| (0, 1, 2, 7, n)).collect();
-    assert_eq!(ports(&many, |_| None).unwrap().ports, 64);
+    assert_eq!(ports(&many, |_| None).unwrap().ports, 128);
 }
 
 #[test]

@@ -34,7 +34,8 @@ impl Tracker {
         metrics: &mut Metrics,
     ) {
         self.capture.rdma_packets += 1;
-        if facts.icrc() == State::Bad && whole.is_none() {
+        // As of a dissected frame: see [`look_for_trimming`](Self::look_for_trimming).
+        if facts.icrc() == State::Bad && whole.is_none() && !self.trust.accepts(State::Bad) {
             let trimmed = self.trims.look_alone(facts, self.options.trim.as_ref());
             if trimmed.icrc() == State::Trimmed {
                 let flaw = self.trust.flaw_of(&trimmed);
