@@ -48,6 +48,7 @@ const SLOTS: [u64; 3] = [8, 64, 256];
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Collectives {
     is_active: bool,
+    #[serde(with = "crate::stored::roomy")]
     ways: Vec<Way>,
     places: HashMap<Key, u32, RandomState>,
     connections: Vec<Connection>,
@@ -56,6 +57,7 @@ pub(crate) struct Collectives {
     by_rkey: HashMap<u32, Vec<u32>, RandomState>,
     /// Ways between two addresses that have messages of no request.
     loose: HashMap<Pair, Vec<u32>, RandomState>,
+    #[serde(with = "crate::stored::roomy")]
     chunks: Vec<Chunk>,
     requests: usize,
     /// Requests and messages that were not kept.
@@ -418,16 +420,14 @@ impl Collectives {
         let before = self.ways.get(at as usize)?.current.filter(|current| current.0 == connection);
         // A queue pair takes requests in their order.
         let from = before.map_or(0, |(_, request)| request as usize).max(of.open.saturating_sub(LOOK_BACK));
-        let fits = |request: &&(usize, &Request)| {
-            let request = request.1;
+        let fits = |&(_, request): &(usize, &Request)| {
             let element = request
                 .cts
                 .as_ref()
                 .is_some_and(|cts| cts.elements.iter().any(|element| element.has(va, rkey, bytes)));
             element && self.takes(of, request, at, (va, bytes))
         };
-        let requests = of.requests.iter().enumerate().skip(from);
-        requests.map(|(n, request)| (n, request)).find(|one| fits(&one)).map(|(n, _)| n as u32)
+        of.requests.iter().enumerate().skip(from).find(fits).map(|(n, _)| n as u32)
     }
 
     /// Whether a request still takes a message of this way into this range.

@@ -66,11 +66,13 @@ pub(super) struct Way {
     /// The packet before was one sent again, with this PSN.
     again: Option<u32>,
     /// Messages, the last ones, and how many of them are acknowledged.
+    #[serde(with = "crate::stored::roomy")]
     pub(super) chunks: VecDeque<u32>,
     pub(super) acknowledged: usize,
     /// The request whose message was the last one.
     pub(super) current: Option<(u32, u32)>,
     /// Messages of no request.
+    #[serde(with = "crate::stored::roomy")]
     pub(super) loose: Vec<u32>,
     /// From when a packet was sent, or missed, until it was sent again.
     pub(super) recoveries: Vec<(i64, i64)>,
