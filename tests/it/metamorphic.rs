@@ -84,7 +84,8 @@ proptest! {
         let frames = read(SOME[which]);
         let mut shifted = frames.clone();
         shifted.iter_mut().for_each(|frame| frame.time += by);
-        let names = ["first_ns", "last_ns", "start_ns", "timestamp_resolution_ns", "limitations", "id"];
+        let times = ["first_ns", "last_ns", "start_ns", "since_ns", "closed_ns"];
+        let names = [&times[..], &["timestamp_resolution_ns", "limitations", "id"]].concat();
         prop_assert_eq!(without(&analyze(&frames), &names), without(&analyze(&shifted), &names));
     }
 
