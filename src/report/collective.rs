@@ -182,7 +182,7 @@ records! {
         pub straggler: Option<String>,
         /// Whom that endpoint kept waiting, or the receiver at the other end of the path.
         pub straggler_peer: Option<String>,
-        /// Why.
+        /// What made the others wait: the receiver, the sender, or the network between them.
         pub cause: Option<CollectiveCause>,
         /// The connection of the request that shows it.
         pub connection: Option<usize>,
@@ -200,7 +200,7 @@ records! {
         pub rank: String,
         /// The other end of the path, if the network is the cause.
         pub peer: Option<String>,
-        /// Why.
+        /// What made the others wait.
         pub cause: CollectiveCause,
         /// In how many operations; 1 where there are none.
         pub operations: u64,

@@ -131,9 +131,7 @@ impl Collectives {
         let fits = |&at: &u32| {
             let Some(way) = self.ways.get(at as usize) else { return false };
             let messages = self.messages(at);
-            let is_element = |chunk: &&Chunk| {
-                chunk.immediate.is_none() && ELEMENTS.iter().any(|&bytes| chunk.bytes == bytes)
-            };
+            let is_element = |chunk: &&Chunk| chunk.immediate.is_none() && ELEMENTS.contains(&chunk.bytes);
             way.key.src == data.key.dst
                 && way.key.dst == data.key.src
                 && way.role == Role::Unknown
