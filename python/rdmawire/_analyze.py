@@ -41,6 +41,7 @@ class Options(TypedDict, total=False):
     ack_timeout: Optional[Duration]
     speed: Union[int, str, None]
     storm: Optional[str]
+    trim: Optional[str]
     interval: Optional[Duration]
     qp_map: Union[str, "os.PathLike[str]", None]
     qos: Union[str, "os.PathLike[str]", None]
@@ -88,6 +89,7 @@ def analyze(
     `ack_timeout`: the acknowledgement timeout of all queue pairs: IBTA's exponent as an `int`, or a time (`"67ms"`, `timedelta`).
     `speed`: the speed of the links in bit/s, or `"400G"`. The durations of pauses need it.
     `storm`: when a pause is a storm: `"sonic-broadcom"`, `"cisco"`, …, or two times as `"100ms,1s"`.
+    `trim`: what switches make of packets that they trim: size and DSCPs, as `"256,dscp=48"`; most such packets are known without it.
     `interval`: report traffic over time, in intervals of this length.
     `qp_map`: the queue pairs that are connected: the path of a file with lines `ADDRESS,QP,ADDRESS,QP`, or of the output of
     `rdma -j resource show qp`.

@@ -10,7 +10,8 @@ use std::{
 use pyo3::{exceptions::PyUserWarning, prelude::*, pybacked::PyBackedBytes, types::PyBytes};
 use rdmawire::{
     analyze::{
-        Analysis, Files, KnownConnection, Links, Options, QosMap, StormProfile, metric::messages::Messages,
+        Analysis, Files, KnownConnection, Links, Options, QosMap, StormProfile, TrimProfile,
+        metric::messages::Messages,
     },
     capture::{Info, Interface, Merge, Source},
     filter::FrameMeta,
@@ -63,6 +64,7 @@ pub(crate) struct Asked {
     ack_timeout: Option<Quantity>,
     speed: Option<Quantity>,
     storm: Option<String>,
+    trim: Option<String>,
     interval: Option<Quantity>,
     qp_map: Option<String>,
     qos: Option<String>,
@@ -101,6 +103,10 @@ impl Asked {
         if let Some(storm) = &self.storm {
             options.storm =
                 StormProfile::parse(storm).map_err(|error| error::plain(format!("storm: {error}")))?;
+        }
+        if let Some(trim) = &self.trim {
+            let trim = TrimProfile::parse(trim);
+            options.trim = Some(trim.map_err(|error| error::plain(format!("trim: {error}")))?);
         }
         let interval =
             self.interval.take().map(|interval| interval.read("interval", units::positive_duration));

@@ -93,7 +93,15 @@ def test_every_column_has_values_somewhere() -> None:
         rdmawire.craft(f"eth / ipv4 / gre has_sequence=true / gresequence sequence_number=9 / erspan3 session_id=5 / eth {roce}")
     )
     assert (copy.gre_sequence_number, copy.erspan_session_id, copy.erspan_timestamp) == (9, 5, 0)
-    seen = {name for one in (packet, lanes, overlay, copy) for name, found in one.to_dict().items() if found is not None}
+    headers = {
+        "reliability-sack": "seth entropy=3 / ccstate rcvd_bytes=3",
+        "reliability-nack": "neth entropy=1",
+        "reliability-probe-request": "peth probe_id=1",
+        "rdma-write-only ts=true": "meth msn=1 / tseth tx_timestamp=5 / reth dma_len=4 / payload 4",
+    }
+    mrc = [rdmawire.Packet(rdmawire.craft(f"eth / ipv4 / udp / mrcbth opcode=mrc-{opcode} / {rest}")) for opcode, rest in headers.items()]
+    assert (mrc[0].seth_entropy, mrc[3].tseth_tx_timestamp, mrc[3].reth_dma_len) == (3, 5, 4)
+    seen = {name for one in (packet, lanes, overlay, copy, *mrc) for name, found in one.to_dict().items() if found is not None}
     for path in ALL:
         table = pyarrow.table(rdmawire.packets(path))
         seen |= {name for name in table.column_names if table[name].null_count < len(table)}
