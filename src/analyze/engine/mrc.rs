@@ -6,8 +6,7 @@ use crate::{
     analyze::{
         metric::{
             KnownFlow,
-            entropy::in_order,
-            paths::{Tally, is_uneven, judge},
+            paths::{OfFlow, Tally, in_order, rows},
         },
         model::{Address, FlowId},
         packet::Facts,
@@ -93,18 +92,16 @@ impl Mrc {
                 }
             }
             Some(Operation::Sack) => {
-                if let (Some(seth), Some(connection)) = (
-                    d.get::<Seth>(),
-                    d.get::<Seth>().and_then(|seth| self.answered(src, dst, seth.cack_psn())),
-                ) {
+                if let Some(seth) = d.get::<Seth>()
+                    && let Some(connection) = self.answered(src, dst, seth.cack_psn())
+                {
                     connection.on_sack(seth);
                 }
             }
             Some(Operation::Nack) => {
-                if let (Some(neth), Some(connection)) = (
-                    d.get::<Neth>(),
-                    d.get::<Neth>().and_then(|neth| self.answered(src, dst, neth.nack_psn())),
-                ) {
+                if let Some(neth) = d.get::<Neth>()
+                    && let Some(connection) = self.answered(src, dst, neth.nack_psn())
+                {
                     connection.on_nack(neth);
                 }
             }
@@ -132,7 +129,7 @@ impl Mrc {
         for (&id, connection) in &self.connections {
             let flow = known(id).map(|known| known.index);
             rows.push(connection.row(flow));
-            connection.paths(flow, &mut paths);
+            paths.extend(connection.paths(flow));
         }
         (rows, in_order(paths))
     }
@@ -267,33 +264,16 @@ impl Connection {
         }
     }
 
-    fn paths(&self, flow: Option<usize>, to: &mut Vec<FlowPath>) {
-        let states = judge(&self.tallies, false);
-        let is_uneven = is_uneven(&self.tallies, &states);
-        for ((&(label, port), tally), &state) in self.ports.iter().zip(&self.tallies).zip(&states) {
+    fn paths(&self, flow: Option<usize>) -> impl Iterator<Item = FlowPath> {
+        let of = OfFlow { flow, src: self.src, dst: self.dst, dest_qp: self.dest_qp };
+        let entropy = self.ports.iter().map(|&(label, port)| (port, Some(label).filter(|&label| label > 0)));
+        let all: Vec<FlowPath> = rows(&of, &self.tallies, false, entropy).collect();
+        all.into_iter().zip(&self.ports).map(|(path, &(label, port))| {
             // Which half of a structured entropy value is the label is disputed.
-            let [label_first, port_first] =
-                [u32::from(label) << 16 | u32::from(port), u32::from(port) << 16 | u32::from(label)];
-            let is_skipped = [label_first, port_first].iter().any(|entropy| self.skipped.contains(entropy));
-            to.push(FlowPath {
-                flow,
-                src: self.src.to_string(),
-                dst: self.dst.to_string(),
-                dest_qp: self.dest_qp,
-                udp_src_port: port,
-                flow_label: (label > 0).then_some(label),
-                paths: self.ports.len() as u64,
-                packets: tally.packets,
-                share: tally.packets as f64 / self.packets.max(1) as f64,
-                lost: tally.lost,
-                resent: tally.resent,
-                marked: tally.marked,
-                late: tally.late,
-                trimmed: tally.trimmed,
-                last_ns: tally.last_ns,
-                state: if is_skipped { PathState::Skipped } else { state },
-                is_uneven,
-            });
-        }
+            let [label, port] = [label, port].map(u32::from);
+            let is_skipped =
+                [label << 16 | port, port << 16 | label].iter().any(|entropy| self.skipped.contains(entropy));
+            FlowPath { state: if is_skipped { PathState::Skipped } else { path.state }, ..path }
+        })
     }
 }

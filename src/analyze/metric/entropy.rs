@@ -12,7 +12,7 @@ use hashbrown::HashMap;
 use super::{
     KnownFlow, Metric, Placed, Verdict,
     ends::Ends,
-    paths::{Tally, is_uneven, judge},
+    paths::{OfFlow, Tally, in_order, rows},
     per_flow::PerFlow,
 };
 use crate::{
@@ -23,7 +23,7 @@ use crate::{
     },
     opcode::Direction,
     prefetch,
-    report::{FlowPath, PathState, PortCollision, Ports as Report, SprayedFlow},
+    report::{FlowPath, PortCollision, Ports as Report, SprayedFlow},
     wire::{Psn, Qpn, Udp},
 };
 
@@ -43,8 +43,6 @@ const MIN_RETURNS: u64 = 8;
 
 /// Packets of a flow of several ports whose port is remembered.
 const REMEMBERED: usize = 1 << 11;
-/// Paths that are listed.
-const MAX_PATHS: usize = 4096;
 
 /// The metric. A flow of one port costs 32 bytes and a few additions a packet.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
@@ -482,44 +480,13 @@ impl Entropy {
                 continue;
             }
             let ends = self.pairs[flow.pair as usize];
-            let states = judge(&many.tallies, many.lost[0] > many.lost[1]);
-            let is_uneven = is_uneven(&many.tallies, &states);
-            let packets: u64 = many.tallies.iter().map(|tally| tally.packets).sum();
-            for ((&port, tally), &state) in many.ports.iter().zip(&many.tallies).zip(&states) {
-                paths.push(FlowPath {
-                    flow: id.and_then(&known).map(|known| known.index),
-                    src: ends.src.to_string(),
-                    dst: ends.dst.to_string(),
-                    dest_qp: flow.qp,
-                    udp_src_port: port,
-                    flow_label: None,
-                    paths: many.ports.len() as u64,
-                    packets: tally.packets,
-                    share: tally.packets as f64 / packets.max(1) as f64,
-                    lost: tally.lost,
-                    resent: tally.resent,
-                    marked: tally.marked,
-                    late: tally.late,
-                    trimmed: tally.trimmed,
-                    last_ns: tally.last_ns,
-                    state,
-                    is_uneven,
-                });
-            }
+            let (flow, dest_qp) = (id.and_then(&known).map(|known| known.index), flow.qp);
+            let of = OfFlow { flow, src: ends.src, dst: ends.dst, dest_qp };
+            let entropy = many.ports.iter().map(|&port| (port, None));
+            paths.extend(rows(&of, &many.tallies, many.lost[0] > many.lost[1], entropy));
         }
         in_order(paths)
     }
-}
-
-/// Paths that stand out come first, then by losses and ports.
-pub(crate) fn in_order(mut paths: Vec<FlowPath>) -> Vec<FlowPath> {
-    let key = |path: &FlowPath| {
-        let is_good = path.state == PathState::Good;
-        (is_good, std::cmp::Reverse(path.lost), path.flow, path.flow_label, path.udp_src_port)
-    };
-    paths.sort_by_key(key);
-    paths.truncate(MAX_PATHS);
-    paths
 }
 
 /// Shannon's entropy of shares, in bits.

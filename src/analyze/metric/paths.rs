@@ -1,6 +1,22 @@
 //! The paths of one flow: what each carried and lost, and which stands out.
 
-use crate::report::PathState;
+use std::cmp::Reverse;
+
+use crate::{
+    analyze::model::Address,
+    report::{FlowPath, PathState},
+};
+
+/// Paths that are listed.
+const MAX_PATHS: usize = 4096;
+
+/// The flow that takes the paths.
+pub(crate) struct OfFlow {
+    pub(crate) flow: Option<usize>,
+    pub(crate) src: Address,
+    pub(crate) dst: Address,
+    pub(crate) dest_qp: u32,
+}
 
 /// What one path of a flow carried, and what became of it.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
@@ -38,6 +54,50 @@ impl Tally {
     }
 }
 
+/// A row for each path, of which `entropy` is the source port and the flow label. `is_lost_before`: see [`judge`].
+pub(crate) fn rows(
+    of: &OfFlow,
+    tallies: &[Tally],
+    is_lost_before: bool,
+    entropy: impl Iterator<Item = (u16, Option<u16>)>,
+) -> impl Iterator<Item = FlowPath> {
+    let states = judge(tallies, is_lost_before);
+    let is_uneven = is_uneven(tallies, &states);
+    let packets: u64 = tallies.iter().map(|tally| tally.packets).sum();
+    tallies.iter().zip(states).zip(entropy).map(move |((tally, state), (udp_src_port, flow_label))| {
+        FlowPath {
+            flow: of.flow,
+            src: of.src.to_string(),
+            dst: of.dst.to_string(),
+            dest_qp: of.dest_qp,
+            udp_src_port,
+            flow_label,
+            paths: tallies.len() as u64,
+            packets: tally.packets,
+            share: tally.packets as f64 / packets.max(1) as f64,
+            lost: tally.lost,
+            resent: tally.resent,
+            marked: tally.marked,
+            late: tally.late,
+            trimmed: tally.trimmed,
+            last_ns: tally.last_ns,
+            state,
+            is_uneven,
+        }
+    })
+}
+
+/// Paths that stand out come first, then by losses and ports.
+pub(crate) fn in_order(mut paths: Vec<FlowPath>) -> Vec<FlowPath> {
+    let key = |path: &FlowPath| {
+        let is_good = path.state == PathState::Good;
+        (is_good, Reverse(path.lost), path.flow, path.flow_label, path.udp_src_port)
+    };
+    paths.sort_by_key(key);
+    paths.truncate(MAX_PATHS);
+    paths
+}
+
 /// So few of something show nothing.
 const FEW: u64 = 3;
 /// A path has so many times the rate of the others.
@@ -46,7 +106,7 @@ const FAR: u64 = 4;
 const SILENT: u64 = 16;
 
 /// The state of each path, beside the others. `is_lost_before`: what is lost is lost before the tap.
-pub(crate) fn judge(paths: &[Tally], is_lost_before: bool) -> Vec<PathState> {
+fn judge(paths: &[Tally], is_lost_before: bool) -> Vec<PathState> {
     let sum = |of: fn(&Tally) -> u64| paths.iter().map(of).sum::<u64>();
     let [packets, lost, marked, late, trimmed] =
         [sum(|p| p.packets), sum(|p| p.lost), sum(|p| p.marked), sum(|p| p.late), sum(|p| p.trimmed)];
@@ -78,7 +138,7 @@ pub(crate) fn judge(paths: &[Tally], is_lost_before: bool) -> Vec<PathState> {
 }
 
 /// Whether packets are spread unevenly: one path has half as much again as the mean, or half of it, and they are enough to tell.
-pub(crate) fn is_uneven(paths: &[Tally], states: &[PathState]) -> bool {
+fn is_uneven(paths: &[Tally], states: &[PathState]) -> bool {
     /// Of each path: shares of fewer differ by chance.
     const ENOUGH: u64 = 64;
     let living: Vec<u64> = paths
