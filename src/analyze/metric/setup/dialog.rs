@@ -96,25 +96,31 @@ pub(super) struct Request {
     pub(super) more: Option<Terms>,
 }
 
+/// What each side says of itself, in its REQ or REP.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+pub(super) struct Own {
+    pub(super) starting_psn: u32,
+    pub(super) ca_guid: u64,
+    pub(super) rnr_retries: u8,
+    pub(super) responder_resources: u8,
+    pub(super) initiator_depth: u8,
+    pub(super) flow_control: bool,
+    pub(super) srq: bool,
+}
+
 /// The terms of a connection.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Terms {
+    pub(super) own: Own,
     pub(super) transport: u8,
     pub(super) extended: u8,
     pub(super) qpn: u32,
-    pub(super) starting_psn: u32,
-    pub(super) ca_guid: u64,
     pub(super) path_mtu: u8,
     pub(super) ack_timeout: u8,
     pub(super) remote_cm_timeout: u8,
     pub(super) local_cm_timeout: u8,
     pub(super) retries: u8,
-    pub(super) rnr_retries: u8,
     pub(super) cm_retries: u8,
-    pub(super) responder_resources: u8,
-    pub(super) initiator_depth: u8,
-    pub(super) flow_control: bool,
-    pub(super) srq: bool,
     pub(super) lids: [u16; 2],
     pub(super) gids: [Ipv6Addr; 2],
 }
@@ -131,14 +137,8 @@ pub(super) struct Addresses {
 /// What a REP says.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Reply {
-    pub(super) starting_psn: u32,
-    pub(super) ca_guid: u64,
-    pub(super) rnr_retries: u8,
+    pub(super) own: Own,
     pub(super) ack_delay: u8,
-    pub(super) responder_resources: u8,
-    pub(super) initiator_depth: u8,
-    pub(super) flow_control: bool,
-    pub(super) srq: bool,
     pub(super) private: Box<[u8]>,
 }
 
@@ -209,7 +209,7 @@ impl Dialog {
         let is_new = match message.kind {
             Kind::CmReq => message.header::<CmReq>().is_some_and(|req| {
                 let as_before = |terms: &Terms| {
-                    (terms.qpn, terms.starting_psn) == (req.local_qpn().0, req.starting_psn().0)
+                    (terms.qpn, terms.own.starting_psn) == (req.local_qpn().0, req.starting_psn().0)
                 };
                 is_passive || !self.request.as_ref().and_then(|r| r.more.as_ref()).is_some_and(as_before)
             }),
@@ -331,14 +331,16 @@ impl Dialog {
         let Some(rep) = message.header::<CmRep>() else { return };
         self.qps[1] = Some(rep.local_qpn().0);
         self.reply = Some(Box::new(Reply {
-            starting_psn: rep.starting_psn().0,
-            ca_guid: rep.local_ca_guid().0,
-            rnr_retries: rep.rnr_retry_count(),
+            own: Own {
+                starting_psn: rep.starting_psn().0,
+                ca_guid: rep.local_ca_guid().0,
+                rnr_retries: rep.rnr_retry_count(),
+                responder_resources: rep.responder_resources(),
+                initiator_depth: rep.initiator_depth(),
+                flow_control: rep.end_to_end_flow_control(),
+                srq: rep.srq(),
+            },
             ack_delay: rep.target_ack_delay().0,
-            responder_resources: rep.responder_resources(),
-            initiator_depth: rep.initiator_depth(),
-            flow_control: rep.end_to_end_flow_control(),
-            srq: rep.srq(),
             private: message.private(),
         }));
     }
@@ -364,22 +366,24 @@ impl Dialog {
 
 fn terms(req: &CmReq) -> Terms {
     Terms {
+        own: Own {
+            starting_psn: req.starting_psn().0,
+            ca_guid: req.local_ca_guid().0,
+            rnr_retries: req.rnr_retry_count(),
+            responder_resources: req.responder_resources(),
+            initiator_depth: req.initiator_depth(),
+            flow_control: req.end_to_end_flow_control(),
+            srq: req.srq(),
+        },
         transport: req.transport_service_type().0,
         extended: req.extended_transport_type(),
         qpn: req.local_qpn().0,
-        starting_psn: req.starting_psn().0,
-        ca_guid: req.local_ca_guid().0,
         path_mtu: req.path_mtu().0,
         ack_timeout: req.primary_local_ack_timeout().0,
         remote_cm_timeout: req.remote_cm_response_timeout().0,
         local_cm_timeout: req.local_cm_response_timeout().0,
         retries: req.retry_count(),
-        rnr_retries: req.rnr_retry_count(),
         cm_retries: req.max_cm_retries(),
-        responder_resources: req.responder_resources(),
-        initiator_depth: req.initiator_depth(),
-        flow_control: req.end_to_end_flow_control(),
-        srq: req.srq(),
         lids: [req.primary_local_lid().0, req.primary_remote_lid().0],
         gids: [req.primary_local_gid(), req.primary_remote_gid()],
     }

@@ -7,7 +7,7 @@ use hashbrown::HashMap;
 
 use super::{
     Setups,
-    dialog::{Addresses, Dialog, Heard, Reply, Request, Terms, What},
+    dialog::{Addresses, Dialog, Heard, Own, Request, What},
 };
 use crate::{
     analyze::packet::key::Key,
@@ -223,8 +223,10 @@ impl Dialog {
             end.lid = Some(terms.lids[at]).filter(|&lid| lid != PERMISSIVE && lid != 0);
         }
         match (passive, request, self.reply.as_deref()) {
-            (false, Some(request), _) => asker(&mut end, request.more.as_ref(), &request.private),
-            (true, _, Some(reply)) => asked(&mut end, reply),
+            (false, Some(request), _) => {
+                say_own(&mut end, request.more.as_ref().map(|terms| &terms.own), &request.private);
+            }
+            (true, _, Some(reply)) => say_own(&mut end, Some(&reply.own), &reply.private),
             _ => {}
         }
         if let Some(rejection) = self.rejection.as_ref().filter(|rejection| rejection.by_passive == passive)
@@ -349,27 +351,17 @@ impl Seen {
     }
 }
 
-fn asker(end: &mut SetupEnd, terms: Option<&Terms>, private: &[u8]) {
+/// What a side says of itself, and its private data.
+fn say_own(end: &mut SetupEnd, own: Option<&Own>, private: &[u8]) {
     end.private_data = Some(private).filter(|data| !data.is_empty()).map(hex);
-    let Some(terms) = terms else { return };
-    end.starting_psn = Some(terms.starting_psn);
-    end.ca_guid = Some(format!("{:#018x}", terms.ca_guid));
-    end.responder_resources = Some(terms.responder_resources);
-    end.initiator_depth = Some(terms.initiator_depth);
-    end.rnr_retry_count = Some(terms.rnr_retries);
-    end.flow_control = Some(terms.flow_control);
-    end.srq = Some(terms.srq);
-}
-
-fn asked(end: &mut SetupEnd, reply: &Reply) {
-    end.starting_psn = Some(reply.starting_psn);
-    end.ca_guid = Some(format!("{:#018x}", reply.ca_guid));
-    end.responder_resources = Some(reply.responder_resources);
-    end.initiator_depth = Some(reply.initiator_depth);
-    end.rnr_retry_count = Some(reply.rnr_retries);
-    end.flow_control = Some(reply.flow_control);
-    end.srq = Some(reply.srq);
-    end.private_data = Some(&*reply.private).filter(|data| !data.is_empty()).map(hex);
+    let Some(own) = own else { return };
+    end.starting_psn = Some(own.starting_psn);
+    end.ca_guid = Some(format!("{:#018x}", own.ca_guid));
+    end.responder_resources = Some(own.responder_resources);
+    end.initiator_depth = Some(own.initiator_depth);
+    end.rnr_retry_count = Some(own.rnr_retries);
+    end.flow_control = Some(own.flow_control);
+    end.srq = Some(own.srq);
 }
 
 fn ip_text(ip: &Addresses, passive: bool) -> String {
