@@ -6,12 +6,12 @@ use std::{
 };
 
 use clap::Args;
-use comfy_table::{ContentArrangement, Table, presets};
 use serde::Serialize;
 
 use super::{
     Outcome,
     input::{Joining, describe, try_open},
+    list,
     signals::{STOP, end_on_signal},
     tracking::{Tracking, feed},
 };
@@ -98,39 +98,20 @@ impl Collectives {
         for sentence in found.sentences() {
             writeln!(out, "{}", clean(&sentence))?;
         }
-        let most = if self.top == 0 { usize::MAX } else { self.top };
-        self.section(out, "Connections", &CONNECTIONS, found.connections.iter().map(connection), most)?;
+        list::write(
+            out,
+            "Connections",
+            &CONNECTIONS,
+            &[],
+            found.connections.iter().map(connection),
+            self.top,
+        )?;
         if let Some(operations) = &found.operations {
-            self.section(out, "Operations", &OPERATIONS, operations.iter().map(operation), most)?;
+            list::write(out, "Operations", &OPERATIONS, &[], operations.iter().map(operation), self.top)?;
         }
         let mut slow: Vec<&CollectiveRequest> = found.requests.iter().collect();
         slow.sort_by_key(|request| std::cmp::Reverse(request.time.lasted_ns));
-        self.section(out, "Longest requests", &REQUESTS, slow.into_iter().map(request), most)
-    }
-
-    fn section(
-        &self,
-        out: &mut impl Write,
-        title: &str,
-        head: &[&str],
-        rows: impl Iterator<Item = Vec<String>>,
-        most: usize,
-    ) -> io::Result<()> {
-        let mut table = Table::new();
-        table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
-        table.set_header(head);
-        let mut left_out = 0;
-        for row in rows {
-            match table.row_count() < most {
-                true => _ = table.add_row(row),
-                false => left_out += 1,
-            }
-        }
-        writeln!(out, "\n{title}\n{}", table.trim_fmt())?;
-        if left_out > 0 {
-            writeln!(out, "  and {} more (--top 0 shows all)", count(left_out))?;
-        }
-        Ok(())
+        list::write(out, "Longest requests", &REQUESTS, &[], slow.into_iter().map(request), self.top)
     }
 }
 
@@ -141,8 +122,8 @@ fn connection(one: &CollectiveConnection) -> Vec<String> {
     let queue_pairs: Vec<String> = one.queue_pairs.iter().map(|qp| format!("{qp:#x}")).collect();
     vec![
         one.connection.to_string(),
-        clean(&one.sender).into_owned(),
-        clean(&one.receiver).into_owned(),
+        one.sender.clone(),
+        one.receiver.clone(),
         one.channel.map_or_else(String::new, |channel| channel.to_string()),
         queue_pairs.join(" "),
         format!("{} ({})", one.layout.words(), one.immediate_order.words()),
@@ -158,7 +139,7 @@ fn operation(one: &CollectiveOperation) -> Vec<String> {
     let waited = match (&one.straggler, one.cause, one.lost_ns) {
         (Some(rank), Some(cause), Some(lost)) => {
             let share = percent(lost as f64 / one.lasted_ns.max(1) as f64);
-            format!("{}: {}, {} ({share})", clean(rank), cause.words(), duration(lost))
+            format!("{}: {}, {} ({share})", rank, cause.words(), duration(lost))
         }
         _ => String::new(),
     };

@@ -26,6 +26,7 @@ mod index;
 mod input;
 #[cfg(all(unix, feature = "live"))]
 mod interfaces;
+mod list;
 mod memory;
 mod nvme;
 mod output;

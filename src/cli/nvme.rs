@@ -6,18 +6,18 @@ use std::{
 };
 
 use clap::Args;
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 use super::{
     Outcome,
     input::{Joining, each, name_of, open_parts, say_damage},
+    list,
     signals::{STOP, end_on_signal},
 };
 use rdmawire::{
     dissect::dissect,
     nvme::{CommandRow, Commands, OperationRow, QueueRow, Report},
     report::{
-        Summary,
+        Summary, clean,
         units::{bytes, count, duration, percent, rate, several},
     },
 };
@@ -40,7 +40,7 @@ pub(super) struct Nvme {
     /// Print each command, the slowest first; with --json, in the order of their responses.
     #[arg(long)]
     commands: bool,
-    /// Rows of each table.
+    /// Rows of each table; 0: all.
     #[arg(long, value_name = "N", default_value_t = 20)]
     top: usize,
     /// Print one JSON object.
@@ -76,7 +76,7 @@ impl Nvme {
     }
 
     fn print(&self, name: &str, report: &Report, out: &mut impl Write) -> io::Result<()> {
-        writeln!(out, "{name}")?;
+        writeln!(out, "{}", clean(name))?;
         if report.queues.is_empty() {
             writeln!(out, "  no queue of NVMe over RDMA")?;
         } else {
@@ -99,46 +99,49 @@ impl Nvme {
             writeln!(out, "\nFindings")?;
             report.findings.iter().try_for_each(|finding| writeln!(out, "  {finding}"))?;
         }
-        let queue = |(at, row): (usize, &QueueRow)| queue_cells(at, row).to_vec();
-        self.table("Queues", &QUEUE, report.queues.iter().enumerate().map(queue), out)?;
-        let operation = |row: &OperationRow| operation_cells(row).to_vec();
-        self.table("Commands", &OPERATION, report.operations.iter().map(operation), out)?;
+        let queues = report.queues.iter().enumerate().map(|(at, row)| queue_cells(at, row));
+        list::write(out, "Queues", &QUEUE, &NUMBERS, queues, self.top)?;
+        list::write(
+            out,
+            "Commands",
+            &OPERATION,
+            &NUMBERS,
+            report.operations.iter().map(operation_cells),
+            self.top,
+        )?;
         if self.commands {
             let mut slowest: Vec<&CommandRow> = report.commands.iter().collect();
             slowest.sort_by_key(|row| (std::cmp::Reverse(row.time.latency_ns), row.frame));
-            let rows = slowest.into_iter().map(|row| command_cells(row).to_vec());
-            self.table("Slowest commands", &COMMAND, rows, out)?;
-        }
-        Ok(())
-    }
-
-    fn table(
-        &self,
-        title: &str,
-        head: &[&str],
-        rows: impl ExactSizeIterator<Item = Vec<String>>,
-        out: &mut impl Write,
-    ) -> io::Result<()> {
-        let more = rows.len().saturating_sub(self.top);
-        let mut table = Table::new();
-        table
-            .load_preset(presets::NOTHING)
-            .set_content_arrangement(ContentArrangement::Dynamic)
-            .set_header(head);
-        rows.take(self.top).for_each(|row| _ = table.add_row(row));
-        let is_number = |name: &str| {
-            !matches!(name, "host" | "controller" | "subsystem" | "command" | "its time" | "status")
-        };
-        for (column, _) in table.column_iter_mut().zip(head).filter(|(_, name)| is_number(name)) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-        writeln!(out, "\n{title}\n{}", table.trim_fmt())?;
-        if more > 0 {
-            writeln!(out, "  … {} more: see --top and --json", count(more as u64))?;
+            let slowest = slowest.into_iter().map(command_cells);
+            list::write(out, "Slowest commands", &COMMAND, &NUMBERS, slowest, self.top)?;
         }
         Ok(())
     }
 }
+
+/// Heads of columns that are aligned to the right.
+const NUMBERS: [&str; 20] = [
+    "#",
+    "queue",
+    "QP",
+    "entries",
+    "most",
+    "commands",
+    "open",
+    "p99",
+    "namespace",
+    "completed",
+    "failed",
+    "data",
+    "per second",
+    "bytes/s",
+    "p50",
+    "max",
+    "frame",
+    "id",
+    "latency",
+    "recovery",
+];
 
 const QUEUE: [&str; 12] = [
     "#",
@@ -155,9 +158,9 @@ const QUEUE: [&str; 12] = [
     "its time",
 ];
 
-fn queue_cells(at: usize, row: &QueueRow) -> [String; 12] {
+fn queue_cells(at: usize, row: &QueueRow) -> Vec<String> {
     let number = row.queue.map_or("?".into(), |n| if n == 0 { "admin".into() } else { n.to_string() });
-    [
+    vec![
         at.to_string(),
         row.host.clone(),
         row.controller.clone(),
@@ -188,9 +191,9 @@ const OPERATION: [&str; 12] = [
     "its time",
 ];
 
-fn operation_cells(row: &OperationRow) -> [String; 12] {
+fn operation_cells(row: &OperationRow) -> Vec<String> {
     let of_data = |text: String| if row.data_bytes > 0 { text } else { String::new() };
-    [
+    vec![
         row.controller.clone(),
         row.namespace.filter(|_| !row.is_admin).map_or(String::new(), |n| n.to_string()),
         row.command.clone(),
@@ -208,9 +211,9 @@ fn operation_cells(row: &OperationRow) -> [String; 12] {
 
 const COMMAND: [&str; 8] = ["frame", "#", "command", "id", "data", "latency", "recovery", "its time"];
 
-fn command_cells(row: &CommandRow) -> [String; 8] {
+fn command_cells(row: &CommandRow) -> Vec<String> {
     let recovery = row.time.recovering_ns as f64 / row.time.latency_ns.max(1) as f64;
-    [
+    vec![
         count(row.frame),
         row.queue.to_string(),
         row.command.clone(),

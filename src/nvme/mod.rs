@@ -10,7 +10,7 @@ mod queue;
 mod rows;
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, VecDeque},
     hash::RandomState,
     sync::Arc,
 };
@@ -31,8 +31,8 @@ pub use rows::{CommandRow, FailedRow, OperationRow, QueueRow, Report, SCHEMA, Ti
 
 /// Queues beyond this number are not followed.
 const MOST_QUEUES: usize = 1 << 16;
-/// Directions between queue pairs beyond this number are not followed.
-const MOST_WAYS: usize = 1 << 18;
+/// Queues between two addresses that wait for the host's queue pair: each packet of an unknown direction is compared with all of them.
+const MOST_WAITING: usize = 256;
 /// Connection requests that wait for their reply.
 const MOST_REQUESTS: usize = 1 << 12;
 /// Ports of NVMe over Fabrics: subsystems and discovery (IANA).
@@ -67,21 +67,27 @@ struct Key {
     qp: u32,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Way {
+    role: Role,
     requests: Progress,
     responses: Progress,
-    role: Role,
     /// The command whose data the WRITE that is on its way carries.
     writing: Option<u16>,
     /// Of READ requests on the opposite way: first PSN, number of PSNs, command.
-    reads: Vec<(u32, u32, u16)>,
+    reads: VecDeque<(u32, u32, u16)>,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+impl Way {
+    fn new(role: Role) -> Way {
+        let (requests, responses) = Default::default();
+        Way { role, requests, responses, writing: None, reads: VecDeque::new() }
+    }
+}
+
+/// To which end of a queue a direction goes.
+#[derive(Clone, Copy, Debug)]
 enum Role {
-    #[default]
-    Unknown,
     ToController(usize),
     ToHost(usize),
 }
@@ -96,6 +102,7 @@ struct Request {
 
 /// What is read of a packet.
 struct Packet<'a> {
+    d: &'a Dissection<'a>,
     key: Key,
     shape: &'static Shape,
     psn: u32,
@@ -119,16 +126,19 @@ impl Commands {
         let (Some(bth), Some([src, dst])) = (d.get::<Bth>(), d.addresses()) else { return };
         let time = record.time.0;
         self.span = Some(self.span.map_or([time; 2], |[from, to]| [from.min(time), to.max(time)]));
-        let (opcode, shape) = (bth.opcode(), bth.opcode().shape());
-        let is_read = d.has(wire::Kind::Mad) || opcode.service() == Service::Rc;
-        if !is_read || icrc::verify(d) == State::Bad {
+        if d.has(wire::Kind::Mad) {
+            if icrc::verify(d) != State::Bad {
+                self.on_management(d, src, dst);
+            }
             return;
         }
-        if d.has(wire::Kind::Mad) {
-            return self.on_management(d, src, dst);
+        let (opcode, shape) = (bth.opcode(), bth.opcode().shape());
+        if opcode.service() != Service::Rc {
+            return;
         }
         let key = Key { src, dst, qp: bth.dest_qp().0 };
         self.on_packet(&Packet {
+            d,
             key,
             shape,
             psn: bth.psn().0,
@@ -168,14 +178,18 @@ impl Commands {
     /// The number of a new queue; `None` where there are too many.
     fn add_queue(&mut self, to: Key) -> Option<usize> {
         let at = self.queues.len();
-        if at >= MOST_QUEUES || self.ways.len() >= MOST_WAYS {
+        if at >= MOST_QUEUES {
             self.not_followed += 1;
             return None;
         }
         self.queues.push(Queue::new(to.src, to.dst, to.qp));
         // A queue pair that is used again has another queue.
-        self.ways.insert(to, Way { role: Role::ToController(at), ..Way::default() });
-        self.half_known.entry([to.src, to.dst]).or_default().push(at);
+        self.ways.insert(to, Way::new(Role::ToController(at)));
+        let waiting = self.half_known.entry([to.src, to.dst]).or_default();
+        if waiting.len() == MOST_WAITING {
+            waiting.remove(0);
+        }
+        waiting.push(at);
         Some(at)
     }
 
@@ -188,12 +202,17 @@ impl Commands {
             waiting.retain(|&other| other != at);
         }
         let back = Key { src: controller, dst: host, qp: host_qp };
-        self.ways.insert(back, Way { role: Role::ToHost(at), ..Way::default() });
+        self.ways.insert(back, Way::new(Role::ToHost(at)));
     }
 
     fn on_packet(&mut self, packet: &Packet<'_>) {
         let Some(operation) = packet.shape.operation else { return };
-        if !self.ways.contains_key(&packet.key) && !self.finds_queue(packet, operation) {
+        // Most packets of a capture are of no queue: their ICRCs need no look.
+        let is_known = self.ways.contains_key(&packet.key);
+        if !is_known && !self.may_be_of_queue(packet, operation)
+            || icrc::verify(packet.d) == State::Bad
+            || !is_known && !self.finds_queue(packet, operation)
+        {
             return;
         }
         let Some(way) = self.ways.get_mut(&packet.key) else { return };
@@ -207,13 +226,19 @@ impl Commands {
         match way.role {
             Role::ToController(at) => self.on_to_controller(at, packet, operation),
             Role::ToHost(at) => self.on_to_host(at, packet, operation),
-            Role::Unknown => {}
         }
+    }
+
+    /// Whether [`finds_queue`](Self::finds_queue) may find one.
+    fn may_be_of_queue(&self, packet: &Packet<'_>, operation: Operation) -> bool {
+        let waits =
+            || self.half_known.get(&[packet.key.dst, packet.key.src]).is_some_and(|all| !all.is_empty());
+        packet.may_be_command(operation) || waits()
     }
 
     /// Whether a packet of a direction that is not known is of a queue: a command begins one, a response or an acknowledgement is of one.
     fn finds_queue(&mut self, packet: &Packet<'_>, operation: Operation) -> bool {
-        if operation == Operation::Send && packet.shape.begins && packet.len as usize >= capsule::SQE {
+        if packet.may_be_command(operation) {
             if packet.payload.len() < capsule::SQE {
                 self.cut_capsules += 1;
                 return false;
@@ -272,8 +297,7 @@ impl Commands {
                 };
                 let ways = [self.ways.get(&to), self.ways.get(&packet.key)];
                 let progress = ways.into_iter().flatten().flat_map(|way| [&way.requests, &way.responses]);
-                let mut completed = Vec::new();
-                of.complete(&response, packet, progress, |done| completed.push(done));
+                let completed = of.complete(&response, packet, progress);
                 completed.into_iter().for_each(|done| self.count(at, done));
             }
             Operation::Send => of.misfits += 1,
@@ -287,9 +311,9 @@ impl Commands {
                 if let Some(way) = self.ways.get_mut(&to) {
                     const KEPT: usize = 256;
                     if way.reads.len() == KEPT {
-                        way.reads.remove(0);
+                        way.reads.pop_front();
                     }
-                    way.reads.push((packet.psn, psns, id));
+                    way.reads.push_back((packet.psn, psns, id));
                 }
                 of.on_read_request(id, packet);
             }
@@ -319,6 +343,13 @@ impl Commands {
         if self.done.len() < self.keep {
             self.done.push((at, done));
         }
+    }
+}
+
+impl Packet<'_> {
+    /// Whether it is as long as a command.
+    fn may_be_command(&self, operation: Operation) -> bool {
+        operation == Operation::Send && self.shape.begins && self.len as usize >= capsule::SQE
     }
 }
 

@@ -255,19 +255,18 @@ impl Queue {
         }
     }
 
-    /// A response. Calls `show` for its command, and for those before it, if it shows what they are.
+    /// A response. Returns its command, with those before it if it shows what they are.
     pub(super) fn complete<'a>(
         &mut self,
         response: &Cqe<'_>,
         packet: &Packet<'_>,
         progress: impl Iterator<Item = &'a Progress>,
-        show: impl FnMut(Done),
-    ) {
+    ) -> Vec<Done> {
         let id = response.id();
         let Some(open) = self.open.remove(&id) else {
             // A response that is sent again is no misfit.
             self.misfits += u64::from(!self.last_psn.contains_key(&id));
-            return;
+            return Vec::new();
         };
         self.matched += 1;
         if self.number.is_none() && response.queue() != 0 {
@@ -294,14 +293,14 @@ impl Queue {
             bytes,
             time,
         });
-        if self.decide() {
-            let done = std::mem::take(&mut self.early);
-            done.iter().for_each(|done| self.count(done));
-            done.into_iter().for_each(show);
-        } else {
+        if !self.decide() {
             const UNSURE: usize = 64;
             self.early.truncate(UNSURE);
+            return Vec::new();
         }
+        let done = std::mem::take(&mut self.early);
+        done.iter().for_each(|done| self.count(done));
+        done
     }
 
     fn count(&mut self, done: &Done) {
