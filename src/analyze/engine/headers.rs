@@ -72,8 +72,8 @@ fn needed_len(d: &Dissection<'_>) -> usize {
         && !d.is_fragment();
     let is_read = [Kind::MacControl, Kind::Mad, Kind::LinkPacket].iter().any(|&kind| d.has(kind));
     let is_slot =
-        d.opcode().and_then(|opcode| glimpse_of(d, opcode)).is_some_and(|glimpse| glimpse.has_slot());
-    if !is_plain || is_read || is_slot {
+        || d.opcode().and_then(|opcode| glimpse_of(d, opcode)).is_some_and(|glimpse| glimpse.has_slot());
+    if !is_plain || is_read || is_slot() {
         return len;
     }
     // The payload is a part of the frame.
@@ -116,8 +116,8 @@ impl Analysis {
         let (looked, glimpse) = self.tracker.options.look_knowing::<true>(record, Some(*icrc));
         match looked {
             Looked::Fast(packet) => {
-                let glimpses: Vec<_> = glimpse.into_iter().map(|glimpse| (0, glimpse)).collect();
-                self.push_prepared(Batch::Fast(&[packet], &glimpses));
+                let glimpse = glimpse.map(|glimpse| (0, glimpse));
+                self.push_prepared(Batch::Fast(&[packet], glimpse.as_slice()));
             }
             Looked::Encap(packet) => self.push_prepared(Batch::Encap(&packet, glimpse.as_ref())),
             Looked::Other(icrc) => self.push_prepared(Batch::Frame(record, icrc)),
