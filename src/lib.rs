@@ -27,6 +27,7 @@
 //! | [`packets`] | `analyze` | a row for each packet, with what the analysis says of it |
 //! | [`taps`] | `analyze` | captures of several places on a path: what was lost between them, and how long it took |
 //! | [`counters`] | `analyze` | the counters of two hosts beside a capture |
+//! | [`fabric`] | `analyze` | a subnet of InfiniBand: nodes, ports, links, routes, managers, counters, from management datagrams |
 //! | [`nvme`] | `analyze` | NVMe over RDMA: commands, their latencies, and what their time went to |
 //! | [`entropy`] | `analyze` | UDP source ports of connections, and which of them share a path |
 //! | [`plot`] | `analyze` | pictures of what the analysis has found |
@@ -113,6 +114,8 @@ pub mod craft;
 pub mod dcqcn;
 #[cfg(feature = "analyze")]
 pub mod entropy;
+#[cfg(feature = "analyze")]
+pub mod fabric;
 #[cfg(feature = "filter")]
 pub mod filter;
 #[cfg(feature = "frame")]

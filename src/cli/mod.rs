@@ -19,6 +19,7 @@ mod entropy;
 mod explain;
 #[cfg(all(unix, feature = "live"))]
 mod extcap;
+mod fabric;
 mod fuzz_corpus;
 mod gate;
 #[cfg(feature = "parquet")]
@@ -115,6 +116,7 @@ commands! {
     connections::Connections,
     counters::Counters,
     nvme::Nvme,
+    fabric::Fabric,
     collectives::Collectives,
     packets::Packets,
     #[cfg(feature = "parquet")]

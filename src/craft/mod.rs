@@ -16,6 +16,7 @@
 
 mod cm;
 mod computed;
+mod management;
 mod message;
 pub mod mutate;
 mod packet;
@@ -31,6 +32,7 @@ mod value;
 pub use crate::message::Unsupported;
 pub use cm::Dialog;
 pub use computed::{ComputedField, ComputedFields};
+pub use management::Management;
 pub use message::{Channel, Data, Message, Request, Spray, answer, cnp_for};
 pub use packet::{Packet, Part};
 pub use path::{Endpoint, Path};

@@ -242,7 +242,11 @@ impl Rewriter {
                 names.field(header, field, r_key.unwrap_or_default());
             }
             match part.kind {
-                Kind::CmPrivate | Kind::LldpValue | Kind::Everflow | Kind::ErfExtension => header.fill(0),
+                Kind::CmPrivate
+                | Kind::AttributeRest
+                | Kind::LldpValue
+                | Kind::Everflow
+                | Kind::ErfExtension => header.fill(0),
                 Kind::Ipv4Options | Kind::GeneveOptions | Kind::GueFields | Kind::TrillOptions => {
                     header.fill(0)
                 }
@@ -312,7 +316,7 @@ fn zero(packet: &mut Packet, d: &Dissection<'_>) {
         packet.set_payload(Bytes::from(vec![0; packet.get_payload().len()]));
     }
     for n in 0..packet.parts().len() {
-        if packet.parts()[n].kind == Kind::CmPrivate {
+        if matches!(packet.parts()[n].kind, Kind::CmPrivate | Kind::AttributeRest) {
             packet.bytes_mut(n).fill(0);
         }
     }

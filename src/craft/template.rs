@@ -45,6 +45,16 @@ pub fn template(kind: Kind) -> Vec<u8> {
         Kind::Erth => bytes(Erth::default().with_ftype(1)),
         Kind::Aeth => bytes(Aeth::default().with_syndrome(Syndrome::ACK)),
         Kind::Mad => bytes(mad(MgmtClass::CM, MadMethod(3))),
+        Kind::MadDirected => bytes(
+            MadDirected::default()
+                .with_base_version(1)
+                .with_mgmt_class(MgmtClass::SUBN_DIRECTED)
+                .with_class_version(1)
+                .with_method(MadMethod::GET),
+        ),
+        Kind::SmpDirected => {
+            bytes(SmpDirected::default().with_dr_slid(Lid(0xffff)).with_dr_dlid(Lid(0xffff)))
+        }
         _ => vec![0; kind.info().map_or(0, |info| info.len)],
     }
 }

@@ -103,7 +103,16 @@ pub(super) fn set(header: &mut [u8], kind: Kind, field: &Field, text: &str) -> R
             let expected = "a number, or what it means as `rdmawire dissect` writes it";
             field.set(header, fit(value.ok_or(expected)?)?);
         }
-        Show::Bytes => {
+        Show::Text if !text.starts_with("hex:") => {
+            let at = field.bit as usize / 8;
+            let room = header.get_mut(at..at + field.width as usize / 8).unwrap_or_default();
+            if text.len() > room.len() {
+                return Err(format!("a text of at most {} bytes", room.len()));
+            }
+            room.fill(0);
+            room.iter_mut().zip(text.as_bytes()).for_each(|(to, from)| *to = *from);
+        }
+        Show::Bytes | Show::Text | Show::List(_) => {
             let digits = text.strip_prefix("hex:").unwrap_or(text);
             let bytes = units::hex(digits).ok_or("bytes in hexadecimal")?;
             let at = field.bit as usize / 8;
@@ -144,6 +153,10 @@ pub(super) fn show(header: &[u8], kind: Kind, field: &Field) -> String {
                 .map_or(format!("{:#04x}", opcode.code), |name| name.to_lowercase().replace('_', "-"))
         }
         Show::Named(_) | Show::Decoded(_) => format!("{:#x}", field.get(header)),
+        Show::Text | Show::List(_) => {
+            let bytes = field.bytes(header).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+            format!("hex:{bytes}")
+        }
         _ => field.display(header).to_string(),
     }
 }
@@ -259,7 +272,7 @@ impl Edit {
             Change::Set(value) => {
                 set(header, kind, field, value).map_err(|expected| format!("expected {expected}"))
             }
-            Change::Add(_) if wide || matches!(field.show, Show::Bytes) => {
+            Change::Add(_) if wide || matches!(field.show, Show::Bytes | Show::Text | Show::List(_)) => {
                 Err(format!("{} is no number to add to", field.name))
             }
             Change::Add(n) => {

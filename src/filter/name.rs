@@ -46,6 +46,7 @@ pub(super) enum Type {
     Ipv6,
     Mac,
     Bytes,
+    Text,
     Note,
     /// Nanoseconds, written as seconds.
     Time,
@@ -215,7 +216,8 @@ impl Name {
                     Show::Mac => Type::Mac,
                     Show::Ipv4 => Type::Ipv4,
                     Show::Ipv6 => Type::Ipv6,
-                    Show::Bytes => Type::Bytes,
+                    Show::Bytes | Show::List(_) => Type::Bytes,
+                    Show::Text => Type::Text,
                     show => Type::Number(fields.iter().map(|(_, f)| f.width).max().unwrap_or(64), show),
                 },
                 None => Type::Layer,

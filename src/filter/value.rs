@@ -73,6 +73,7 @@ impl Operand {
                 With::Range(number, number)
             }
             Type::Bytes => With::Bytes(bytes(text)?),
+            Type::Text => With::Bytes(text.as_bytes().to_vec()),
             Type::Note => note(text)?,
             Type::Time => {
                 let ns = units::epoch(text).ok_or("expected seconds since 1970, like 1700000000.5")?;
@@ -108,7 +109,10 @@ impl Operand {
     pub(super) fn equals(&self, value: &Value<'_>) -> bool {
         match (&self.with, value) {
             (With::Range(low, high), value) => (*low..=*high).contains(&value.number()),
-            (With::Bytes(these), Value::Field(field, bytes)) => field.bytes(bytes) == these.as_slice(),
+            (With::Bytes(these), Value::Field(field, bytes)) => match field.show {
+                Show::Text => field.text(bytes) == these.as_slice(),
+                _ => field.bytes(bytes) == these.as_slice(),
+            },
             (With::Note(layer, id), Value::Note(note)) => {
                 note.layer.layer() == *layer && note.problem.id() == *id
             }

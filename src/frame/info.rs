@@ -240,9 +240,50 @@ impl<'a> Info<'a> {
             w.write_str("CM DREP")?;
             return ids(w, drep.local_comm_id(), drep.remote_comm_id());
         }
-        let class = <MgmtClass as Bits>::SHOW.name(mad.mgmt_class().0.into()).unwrap_or("MAD");
+        self.attribute(w, mad)
+    }
+
+    /// A datagram of another class: what is asked or answered, and what tells it from its neighbours.
+    fn attribute<W: Write + ?Sized>(&self, w: &mut W, mad: &Mad) -> fmt::Result {
+        let (d, class, id) = (self.d, mad.mgmt_class(), mad.attribute_id().0);
         let method = <MadMethod as Bits>::SHOW.name(mad.method().0.into()).unwrap_or("method ?");
-        write!(w, "MAD {class} {method} attribute={:#06x}", mad.attribute_id().0)
+        write!(w, "MAD {} {method} ", class.name().unwrap_or("class ?"))?;
+        match class.attribute_name(id) {
+            Some(name) => w.write_str(name)?,
+            None => write!(w, "attribute={id:#06x}")?,
+        }
+        if mad.attribute_modifier().0 != 0 {
+            write!(w, " modifier={:#x}", mad.attribute_modifier().0)?;
+        }
+        let status = mad.status().0 & if class == MgmtClass::SUBN_DIRECTED { 0x7fff } else { 0xffff };
+        if status != 0 {
+            write!(w, " status={status:#06x}")?;
+        }
+        if let (Some(directed), Some(path)) = (d.get::<MadDirected>(), d.get::<SmpPath>()) {
+            w.write_str(" path=0")?;
+            let hops = usize::from(directed.hop_count());
+            path.initial_path().iter().skip(1).take(hops).try_for_each(|port| write!(w, ",{port}"))?;
+            write!(w, " hop={}/{hops}", directed.hop_pointer())?;
+        }
+        if let Some(rmpp) = d.get::<Rmpp>().filter(|rmpp| rmpp.active()) {
+            let name = <RmppType as Bits>::SHOW.name(rmpp.rmpp_type().0.into()).unwrap_or("RMPP ?");
+            write!(w, " {name} segment={}", rmpp.segment_number())?;
+        }
+        if !mad.method().is_response() {
+            return Ok(());
+        }
+        if let Some(port) = d.get::<PortInfo>() {
+            let state = PortState::SHOW.name(port.port_state().0.into()).unwrap_or("state ?");
+            return write!(w, " LID={} {state}", port.lid().0);
+        }
+        if let Some(node) = d.get::<NodeInfo>() {
+            let name = NodeType::SHOW.name(node.node_type().0.into()).unwrap_or("node ?");
+            return write!(w, " {name} GUID={:#018x} ports={}", node.node_guid().0, node.num_ports());
+        }
+        match d.get::<PathRecord>() {
+            Some(path) => write!(w, " LID {} > {} SL={}", path.slid().0, path.dlid().0, path.sl()),
+            None => Ok(()),
+        }
     }
 
     #[cold]

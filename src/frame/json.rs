@@ -6,7 +6,7 @@ use super::{Frame, Info, text};
 use crate::{
     dissect::{Dissection, Layer},
     icrc::{self, State},
-    wire::{Field, HeaderInfo, Kind, Show},
+    wire::{Field, HeaderInfo, Kind, Mad, Show},
 };
 
 /// Which names fields have.
@@ -105,6 +105,11 @@ impl Json {
                 to.push('"');
             }
             self.fields(d, layer, to)?;
+            match layer.kind {
+                Kind::Mad | Kind::MadDirected => self.attribute_name(d, to)?,
+                Kind::AttributeRest => self.rest(d, layer, to)?,
+                _ => {}
+            }
             let mut lists = Parts::default();
             for part in parts {
                 self.part(d, part, &mut lists, to)?;
@@ -131,6 +136,22 @@ impl Json {
             }
             _ => Ok(()),
         }
+    }
+
+    /// The names of a datagram's attribute, which depends on its class.
+    #[cold]
+    fn attribute_name(&self, d: &Dissection<'_>, to: &mut String) -> fmt::Result {
+        let Some(mad) = d.get::<Mad>() else { return Ok(()) };
+        meaning(to, ",\"attribute_name\":", mad.mgmt_class().attribute_name(mad.attribute_id().0))
+    }
+
+    #[cold]
+    fn rest(&self, d: &Dissection<'_>, layer: &Layer, to: &mut String) -> fmt::Result {
+        let bytes = d.frame().get(layer.at as usize..(layer.at + layer.len) as usize).unwrap_or(&[]);
+        to.push_str(",\"bytes\":\"");
+        text::bytes(to, bytes)?;
+        to.push('"');
+        Ok(())
     }
 
     /// A header that continues a layer: its fields belong to the layer. A header that may come more than once becomes a list.
@@ -253,6 +274,24 @@ pub(super) fn value(field: &Field, bytes: &[u8], quote: &str, to: &mut String) -
         Show::Ipv4 => quoted(to, text::ipv4),
         Show::Ipv6 => quoted(to, text::ipv6),
         Show::Bytes => quoted(to, text::bytes),
+        // In a cell of a table, where nothing is quoted, what is not plain is written as bytes.
+        Show::Text => match str::from_utf8(field.text(bytes)) {
+            Ok(text) if !quote.is_empty() => text::json_string(to, text),
+            Ok(text) if text.chars().all(|c| c.is_ascii_alphanumeric() || " ._-:/".contains(c)) => {
+                to.write_str(text)
+            }
+            _ => quoted(to, text::bytes),
+        },
+        Show::List(_) if quote.is_empty() => quoted(to, text::bytes),
+        Show::List(_) => {
+            to.push('[');
+            for (n, entry) in field.entries(bytes).enumerate() {
+                to.push_str(if n == 0 { "" } else { "," });
+                text::dec(to, entry)?;
+            }
+            to.push(']');
+            Ok(())
+        }
         Show::Dec | Show::Hex | Show::Named(_) | Show::Decoded(_) => text::dec(to, field.get(bytes)),
     }
 }

@@ -88,6 +88,7 @@ fn fields(d: &Dissection<'_>, layer: &Layer, names: Names, indent: &str, to: &mu
                 | Kind::Ipv6Extension
                 | Kind::GeneveOptions
                 | Kind::CmPrivate
+                | Kind::AttributeRest
                 | Kind::LldpValue
                 | Kind::Everflow
         );

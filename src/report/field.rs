@@ -37,7 +37,7 @@ pub struct Types(Map<String, Value>);
 
 impl Types {
     /// A reference to the type of this name, which is made once.
-    pub(super) fn named(&mut self, name: &str, make: impl FnOnce(&mut Types) -> Value) -> Value {
+    pub(crate) fn named(&mut self, name: &str, make: impl FnOnce(&mut Types) -> Value) -> Value {
         if !self.0.contains_key(name) {
             let made = make(self);
             self.0.insert(name.to_owned(), made);
@@ -58,7 +58,7 @@ impl Types {
 }
 
 /// The schema of an object: what it is; the name, the schema and the meaning of each field, and whether every object has it.
-pub(super) fn object(
+pub(crate) fn object(
     doc: &str,
     fields: impl IntoIterator<Item = (&'static str, Value, &'static str, bool)>,
 ) -> Value {
@@ -99,7 +99,7 @@ pub fn plain_doc(doc: &str) -> String {
 }
 
 /// The name of a field's column within that of a record. A unit in the record's name goes to the end, and leaves what does not have it.
-pub(super) fn joined(record: &str, field: &str) -> String {
+pub(crate) fn joined(record: &str, field: &str) -> String {
     let unit = ["_ns", "_bytes"].into_iter().find(|unit| record.ends_with(unit)).unwrap_or_default();
     let record = record.strip_suffix(unit).unwrap_or(record);
     let unit = if field == "count" || field.ends_with("_ratio") { "" } else { unit };
@@ -153,6 +153,8 @@ macro_rules! records {
     (@at_times; $then:expr) => {};
     (@at_times $empty:literal; $then:expr) => { $then };
 }
+#[cfg(feature = "analyze")]
+pub(crate) use records;
 
 /// The field types that are vocabularies: `name` gives their words. Each with its documentation.
 macro_rules! vocabulary {

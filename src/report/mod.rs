@@ -5,7 +5,7 @@
 //! `None`, and `why` of the object that has it says why.
 
 #[macro_use]
-mod field;
+pub(crate) mod field;
 #[macro_use]
 mod head;
 #[macro_use]

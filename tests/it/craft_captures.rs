@@ -14,7 +14,7 @@ use crate::support::{
 use rdmawire::{
     capture::{self, Format, Interface, Record, Sink, Source, Time},
     craft::{
-        Channel, Data, Dialog, Edit, Packet, Path as Way, Request,
+        Channel, Data, Dialog, Edit, Management, Packet, Path as Way, Request,
         mutate::Base,
         recipe,
         rewrite::{Plan, Rewriter},
@@ -163,6 +163,13 @@ fn frames_with_every_secret() -> Vec<Frame> {
     packets.push(dialog.req(&[]));
     packets.push(dialog.sidr_req(&[]));
     packets.push(dialog.sidr_rep(SidrStatus::VALID, 0x1234, &[]));
+    let subnet = Way::new(Encapsulation::Ib, path.src, path.dst);
+    for class in [MgmtClass::SUBN_LID, MgmtClass::SUBN_ADM, MgmtClass::PERF, MgmtClass::DEV_MGT] {
+        let answer = Management::get(subnet, class).method(MadMethod::GET_RESP);
+        let read = (0..=0xff).filter(|&id| class.attribute(id).is_some_and(|of| !of.kinds.is_empty()));
+        packets.extend(read.map(|id| answer.bytes(id, &[0x5a; 192])));
+    }
+    packets.push(Management::get(subnet, MgmtClass::SUBN_LID).directed(&[1], &[2], SwitchInfo::default()));
     for text in [
         "sll / ipv4 / udp / bth opcode=rc-write-only / reth",
         "sll2 / ipv6 / udp / bth opcode=rc-write-only / reth",

@@ -98,6 +98,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("counters", &["wire", "named", "opcode", "sums", "icrc", "report", "analyze"]),
     // Storage commands, with latencies as the analysis sums them.
     ("nvme", &["wire", "opcode", "dissect", "icrc", "capture", "report", "analyze"]),
+    // A subnet, as its management datagrams show it.
+    ("fabric", &["wire", "opcode", "dissect", "icrc", "capture", "report"]),
     // Source ports of queue pairs that the user names as the analysis has them.
     ("entropy", &["wire", "named", "dissect", "analyze"]),
     // Pictures of what the analysis has found.
@@ -127,6 +129,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "counters",
             "entropy",
             "nvme",
+            "fabric",
             "plot",
         ],
     ),

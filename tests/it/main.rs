@@ -51,6 +51,7 @@ mod diff_crafted;
 mod ecn;
 #[cfg(feature = "cli")]
 mod entropy;
+mod fabric;
 #[cfg(all(unix, feature = "cli", feature = "compression"))]
 mod files;
 mod filter;

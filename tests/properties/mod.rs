@@ -59,7 +59,11 @@ macro_rules! for_each_header {
             SwitchTag EdsaTag VnTag ETag CiscoMetadata RTag AristaTag AristaTime64 AristaTime48 Vlan ITag Trill Mpls ControlWord Ipv4 Ipv6
             EtherIp Ifa Udp IfaMetadata Gre GreChecksum GreKey GreSequence
             Erspan2 Erspan3 ErspanPlatform Vxlan Geneve VxlanGpe Gue Tzsp Nsh LinkPacket Lrh Rwh Grh Bth MrcBth Rdeth Deth Xrceth Feth Meth Tseth Seth CcState Neth Peth Erth Eeth Reth AtomicEth Aeth
-            AtomicAckEth ImmDt Ieth Cnp MacControl Pause Pfc Lldp LldpChassis LldpPort LldpTtl LldpOrg LldpIeee PortVlan CongestionNotification EtsConfiguration EtsRecommendation PfcConfiguration ApplicationTable ApplicationPriority LldpCee CeeTlv CeeControl CeeFeature CeePriorityGroups CeePfc CeeApplication Mad CmReq CmMra CmRej CmRep CmRtu CmDreq CmDrep
+            AtomicAckEth ImmDt Ieth Cnp MacControl Pause Pfc Lldp LldpChassis LldpPort LldpTtl LldpOrg LldpIeee PortVlan CongestionNotification EtsConfiguration EtsRecommendation PfcConfiguration ApplicationTable ApplicationPriority LldpCee CeeTlv CeeControl CeeFeature CeePriorityGroups CeePfc CeeApplication Mad MadDirected SmpLid SmpDirected Rmpp SaHeader VendorOui ClassReserved LidRecord PortInfoRecord
+            SlToVlRecord ForwardingRecord GuidInfoRecord VlArbitrationRecord PKeyTableRecord InformInfoRecord NodeInfo NodeDescription
+            SwitchInfo GuidInfo PortInfo PKeyTable SlToVl VlArbitration LinearFdb RandomFdb MulticastFdb SmInfo VendorDiag LedInfo
+            ClassPortInfo Notice NoticeIssuer InformInfo LinkRecord ServiceRecord PathRecord McMemberRecord MultiPathRecord PortCounters
+            PortCountersExtended SmpPath CmReq CmMra CmRej CmRep CmRtu CmDreq CmDrep
             CmSidrReq CmSidrRep CmLap CmApr IpCm
         )
     };

@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 
 use super::{Handling, Mutant, Mutation, mutations};
 use crate::{
-    craft::{Channel, Dialog, Endpoint, Packet, Path, flow_control, pause, pfc, template},
+    craft::{Channel, Dialog, Endpoint, Management, Packet, Path, flow_control, pause, pfc, template},
     dissect::{Dissection, Encapsulation, Severity, dissect},
     icrc::{self, State},
     opcode::{Opcode, PayloadRule},
@@ -181,6 +181,22 @@ fn management() -> Vec<Base> {
     if let Some(rmpp) = body.first_chunk_mut::<12>() {
         *rmpp = [1, 1, 0x03, 0, 0, 0, 0, 1, 0, 0, 0, 220];
     }
+    let ib = path(Encapsulation::Ib);
+    let subnet = Management::get(ib, MgmtClass::SUBN_LID).method(MadMethod::GET_RESP);
+    let counters = Management::get(ib, MgmtClass::PERF).method(MadMethod::GET_RESP);
+    let question = Management::get(ib, MgmtClass::SUBN_ADM).method(MadMethod::GET);
+    let path_record = PathRecord::default().with_dlid(Lid(2)).with_slid(Lid(1));
+    let node =
+        [LidRecord::default().bytes(), NodeInfo::default().bytes(), NodeDescription::default().bytes()]
+            .concat();
+    all.extend([
+        Base::new("smp-port-info", subnet.attribute(PortInfo::default().with_lid(Lid(1)))),
+        Base::new("smp-directed", subnet.directed(&[1, 4], &[1, 2], NodeInfo::default().with_num_ports(36))),
+        Base::new("perf-counters", counters.attribute(PortCounters::default().with_port_select(1))),
+        Base::new("sa-path", question.attribute(path_record)),
+    ]);
+    let table = question.method(MadMethod::GET_TABLE_RESP).records(0x11, 0, &[&node, &node, &node]);
+    all.extend(table.into_iter().take(1).map(|packet| Base::new("sa-table", packet)));
     all.push(Base::new("sa-rmpp", channel.headers(Opcode::UD_SEND_ONLY, Psn(1)).push(mad).payload(body)));
     all
 }

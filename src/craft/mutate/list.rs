@@ -95,7 +95,8 @@ fn transport(packet: &Packet, list: &mut Vec<Mutation>) {
         list.extend([Mutation::Flip(0), Mutation::Flip(last)]);
     }
     list.push(Mutation::End(packet.head.len() as u32));
-    if packet.get::<Mad>().is_some_and(|mad| mad.mgmt_class() == MgmtClass::SUBN_ADM) {
+    let is_bare = !packet.parts().iter().any(|part| part.kind == Kind::Rmpp);
+    if is_bare && packet.get::<Mad>().is_some_and(|mad| mad.mgmt_class() == MgmtClass::SUBN_ADM) {
         // The RMPP header: version, type, flags, status, segment number, payload length (IBTA vol. 1, 13.6.2).
         for at in (24..28).chain(28..36) {
             list.extend([0, 1, 0x7f, 0xff].map(|byte| Mutation::Rmpp(at, byte)));

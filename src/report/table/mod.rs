@@ -158,6 +158,25 @@ impl<W: io::Write + Send> Messages<W> {
     }
 }
 
+/// Writes a file of rows that are no part of a report, and gives it back.
+///
+/// # Errors
+/// The file cannot be written.
+#[cfg(feature = "cli")]
+pub fn write_rows<W: io::Write + Send, T: Columns>(
+    file: W,
+    format: Format,
+    capture: &str,
+    rows: &[T],
+) -> io::Result<W> {
+    let mut columns = Vec::new();
+    <(OfCapture, T)>::columns("", "", &mut columns);
+    let mut sink = Sink::new(file, format, columns)?;
+    let of = OfCapture { capture_id: None, capture: capture.to_owned() };
+    rows.iter().try_for_each(|row| sink.put(&(&of, row as &dyn Row)))?;
+    sink.finish()
+}
+
 /// All tables of one or several reports, one file each.
 #[cfg(feature = "cli")]
 pub struct Tables<W: io::Write + Send>(Vec<(Table, Sink<W>)>);

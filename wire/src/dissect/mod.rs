@@ -393,7 +393,7 @@ impl<'a> Dissection<'a> {
         {
             return None;
         }
-        self.layers().iter().rev().find(|layer| layer.kind == kind).map(|layer| layer.at as usize)
+        self.layers().iter().rev().find(|layer| kind.is_in(layer.kind)).map(|layer| layer.at as usize)
     }
 
     /// The operation code, if the frame has a BTH.

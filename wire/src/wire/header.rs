@@ -4,7 +4,10 @@ use core::{fmt, net::Ipv4Addr, net::Ipv6Addr};
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use super::Kind;
+use super::{
+    Kind,
+    mad_value::{entries, until_zero},
+};
 
 /// One row of a header's table: a run of bits, counted from the header's first bit, most significant first, as
 /// in the specification's figures.
@@ -47,6 +50,10 @@ pub enum Show {
     Decoded(fn(u64, &mut fmt::Formatter<'_>) -> fmt::Result),
     /// Bytes.
     Bytes,
+    /// Text of UTF-8, with zeros behind it.
+    Text,
+    /// Numbers of so many bits each.
+    List(u8),
 }
 
 /// What a value identifies. The type of a field says it, so that no header can forget it: `rewrite --anonymize` replaces each of
@@ -166,6 +173,20 @@ impl Field {
         bytes.get(at..at + self.width as usize / 8).unwrap_or(&[])
     }
 
+    /// The entries of a [list](Show::List); none of another field.
+    pub fn entries<'a>(&self, bytes: &'a [u8]) -> impl Iterator<Item = u64> + 'a {
+        let (bytes, bits) = match self.show {
+            Show::List(bits) => (self.bytes(bytes), bits),
+            _ => (&[][..], 8),
+        };
+        entries(bytes, bits)
+    }
+
+    /// The bytes of a [text](Show::Text), without the zeros behind it.
+    pub fn text<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
+        until_zero(self.bytes(bytes))
+    }
+
     /// The value, written as the table says.
     pub fn display<'a>(&'a self, header: &'a [u8]) -> impl fmt::Display + 'a {
         Shown { field: self, header }
@@ -233,9 +254,25 @@ impl fmt::Display for Shown<'_> {
                 write!(f, "{:#0digits$x}", value())?;
                 self.field.meaning(self.header).map_or(Ok(()), |meaning| write!(f, " ({meaning})"))
             }
-            Show::Bytes => self.field.bytes(self.header).iter().try_for_each(|b| write!(f, "{b:02x}")),
+            Show::Bytes => hex(self.field.bytes(self.header), f),
+            Show::Text => match str::from_utf8(until_zero(self.field.bytes(self.header))) {
+                Ok(text) => write!(f, "{text:?}"),
+                Err(_) => hex(self.field.bytes(self.header), f),
+            },
+            Show::List(bits) => {
+                let digits = bits as usize / 4 + 2;
+                for (n, entry) in entries(self.field.bytes(self.header), bits).enumerate() {
+                    f.write_str(if n == 0 { "" } else { " " })?;
+                    if bits > 8 { write!(f, "{entry:#0digits$x}")? } else { write!(f, "{entry}")? }
+                }
+                Ok(())
+            }
         }
     }
+}
+
+fn hex(bytes: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
 }
 
 /// The `Display` of every header: its name, then its fields without the flags that are zero.

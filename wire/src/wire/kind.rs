@@ -275,6 +275,90 @@ kinds! {
     LldpValue "lldp" "value" part lldp;
     /// Management datagram.
     Mad "mad" header management;
+    /// Management datagram with a directed route.
+    MadDirected "mad" header management;
+    /// Header of a subnet management packet.
+    SmpLid "smp" header management;
+    /// Header of a subnet management packet with a directed route.
+    SmpDirected "smp" header management;
+    /// Header of datagrams in several segments.
+    Rmpp "rmpp" header management;
+    /// Header of the subnet administration.
+    SaHeader "sa" header management;
+    /// Manufacturer of a class.
+    VendorOui "vendor" header management;
+    /// What other classes have before their attributes.
+    ClassReserved "class" header management;
+    /// Beginning of a record of a node, a switch or a subnet manager.
+    LidRecord "sa_record" header management;
+    /// Beginning of a record of a port.
+    PortInfoRecord "sa_record" header management;
+    /// Beginning of a record of virtual lanes.
+    SlToVlRecord "sa_record" header management;
+    /// Beginning of a record of a forwarding table.
+    ForwardingRecord "sa_record" header management;
+    /// Beginning of a record of GUIDs.
+    GuidInfoRecord "sa_record" header management;
+    /// Beginning of a record of a table of virtual lanes.
+    VlArbitrationRecord "sa_record" header management;
+    /// Beginning of a record of P_Keys.
+    PKeyTableRecord "sa_record" header management;
+    /// Beginning of a record of a subscription.
+    InformInfoRecord "sa_record" header management;
+    /// A node.
+    NodeInfo "node_info" header management;
+    /// A node's name.
+    NodeDescription "node_description" header management;
+    /// A switch.
+    SwitchInfo "switch_info" header management;
+    /// GUIDs of a port.
+    GuidInfo "guid_info" header management;
+    /// A port.
+    PortInfo "port_info" header management;
+    /// P_Keys of a port.
+    PKeyTable "p_key_table" header management;
+    /// Virtual lanes of service levels.
+    SlToVl "sl_to_vl" header management;
+    /// Table of virtual lanes.
+    VlArbitration "vl_arbitration" header management;
+    /// Linear forwarding table.
+    LinearFdb "linear_fdb" header management;
+    /// Random forwarding table.
+    RandomFdb "random_fdb" header management;
+    /// Multicast forwarding table.
+    MulticastFdb "multicast_fdb" header management;
+    /// A subnet manager.
+    SmInfo "sm_info" header management;
+    /// Diagnosis of a manufacturer's own.
+    VendorDiag "vendor_diag" header management;
+    /// The light of a port.
+    LedInfo "led_info" header management;
+    /// How a class is managed.
+    ClassPortInfo "class_port_info" header management;
+    /// A notice.
+    Notice "notice" header management;
+    /// Who issued a notice.
+    NoticeIssuer "notice" header part management;
+    /// A subscription to notices.
+    InformInfo "inform_info" header management;
+    /// A link.
+    LinkRecord "link_record" header management;
+    /// A service.
+    ServiceRecord "service_record" header management;
+    /// A path.
+    PathRecord "path_record" header management;
+    /// A member of a multicast group.
+    McMemberRecord "mc_member_record" header management;
+    /// A question for several paths.
+    MultiPathRecord "multi_path_record" header management;
+    /// Counters of a port.
+    PortCounters "port_counters" header management;
+    /// Counters of a port in 64 bits.
+    PortCountersExtended "port_counters_extended" header management;
+    /// What is behind an attribute that is shorter than its room.
+    AttributeRest "attribute_rest" "rest of the attribute" management;
+    /// Ports of a directed route.
+    SmpPath "smp_path" header management;
     /// CM connection request.
     CmReq "cm" header management;
     /// CM message receipt acknowledgement.
@@ -360,9 +444,10 @@ impl Kind {
         self.tags() & BTH != 0
     }
 
-    /// Whether a header of this kind is there where one of `kind` is: itself, or a [BTH](Kind::is_bth) that all transports share.
+    /// Whether a header of this kind is there where one of `kind` is: itself, a [BTH](Kind::is_bth) that all transports share, or the
+    /// common header of management datagrams.
     pub fn is_in(self, kind: Kind) -> bool {
-        self == kind || self == Kind::Bth && kind.is_bth()
+        self == kind || self == Kind::Bth && kind.is_bth() || self == Kind::Mad && kind == Kind::MadDirected
     }
 
     /// Whether it is between a BTH and the payload: the operation code and the BTH say so.

@@ -11,6 +11,7 @@
 mod header;
 #[macro_use]
 mod kind;
+mod attribute;
 mod binding;
 mod bth;
 mod cm;
@@ -23,7 +24,12 @@ mod ip;
 mod lldp;
 mod mac_control;
 mod mad;
+mod mad_value;
 mod mrc;
+mod notice;
+mod perf;
+mod sa;
+mod smp;
 mod tag;
 mod tunnel;
 mod value;
@@ -42,6 +48,6 @@ pub use value::{
     Mac, NakCode, Opcode, PKey, Psn, Qpn, RKey, Srqn, Syndrome, TransactionId, Transport, VirtualAddress,
 };
 pub use {
-    bth::*, cm::*, cm_value::*, erf::*, ethernet::*, ext::*, infiniband::*, ip::*, lldp::*, mac_control::*,
-    mad::*, mrc::*, tag::*, tunnel::*,
+    attribute::*, bth::*, cm::*, cm_value::*, erf::*, ethernet::*, ext::*, infiniband::*, ip::*, lldp::*,
+    mac_control::*, mad::*, mad_value::*, mrc::*, notice::*, perf::*, sa::*, smp::*, tag::*, tunnel::*,
 };

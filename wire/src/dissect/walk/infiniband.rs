@@ -153,10 +153,17 @@ impl<V: Visitor> Walk<'_, '_, V> {
     }
 
     fn mad_headers(&mut self, from: usize, size: usize) -> Option<()> {
-        let mad = self.take::<Mad>()?;
-        if mad.mgmt_class() != MgmtClass::CM {
-            return None;
+        let is_directed = self.left().get(1) == Some(&MgmtClass::SUBN_DIRECTED.0);
+        let mad = self.take_as::<Mad>(if is_directed { Kind::MadDirected } else { Kind::Mad })?;
+        match mad.mgmt_class() {
+            MgmtClass::CM => self.cm_message(mad, from, size),
+            // Omni-Path has other layouts.
+            class if mad.base_version() == 1 => self.attribute(class, mad, from),
+            _ => None,
         }
+    }
+
+    fn cm_message(&mut self, mad: &Mad, from: usize, size: usize) -> Option<()> {
         let message = CmAttributes::next(CmAttribute(mad.attribute_id().0))?;
         let bytes = self.take_bytes(message, message.info()?.len)?;
         let service = match message {
@@ -168,6 +175,29 @@ impl<V: Visitor> Walk<'_, '_, V> {
             self.take::<IpCm>()?;
         }
         self.take_bytes(Kind::CmPrivate, (from + size).saturating_sub(self.at)).map(|_| ())
+    }
+
+    /// The headers of a class, its attribute or the first record of a table, and the ports of a directed route.
+    fn attribute(&mut self, class: MgmtClass, mad: &Mad, from: usize) -> Option<()> {
+        let mut has_attribute = true;
+        for &kind in class.headers() {
+            let bytes = self.take_bytes(kind, kind.info()?.len)?;
+            if let (Kind::Rmpp, Some((rmpp, _))) = (kind, Rmpp::view(bytes)) {
+                has_attribute = rmpp.begins_records(class);
+            }
+        }
+        let attribute = class.attribute(mad.attribute_id().0).filter(|_| has_attribute);
+        for &kind in attribute.map_or(&[][..], |attribute| attribute.kinds) {
+            self.take_bytes(kind, kind.info()?.len)?;
+        }
+        if class == MgmtClass::SUBN_DIRECTED {
+            let rest = (from + SmpPath::AT).saturating_sub(self.at);
+            if rest > 0 {
+                self.take_bytes(Kind::AttributeRest, rest)?;
+            }
+            self.take::<SmpPath>()?;
+        }
+        Some(())
     }
 
     /// Whether RDMA-CM's header comes next. Who uses addresses of InfiniBand has none: the first bytes are the application's.

@@ -1,0 +1,301 @@
+//! Subnets of InfiniBand: one that opensm made of ibsim's switches and adapters, and crafted ones.
+
+use crate::properties::Random;
+use crate::support::{
+    programs::{cli, printed},
+    scratch::Scratch,
+};
+use rdmawire::{
+    capture::{Record, Time},
+    craft::{Endpoint, Management, Packet, Path},
+    dissect::{Encapsulation, dissect},
+    fabric::{Fabric, Report, Unreachable},
+    wire::*,
+};
+use std::net::Ipv4Addr;
+
+/// opensm's bring-up of ibsim's example `net.2sw2path4hca`, then saquery, perfquery and others, as umad gave and got their datagrams.
+const CAPTURE: &str = "tests/data/opensm_ibsim.pcap.zst";
+
+/// LIDs, nodes and forwarding tables are those of ibsim's own dump.
+#[test]
+fn the_subnet_is_as_ibsim_has_it() {
+    let json: serde_json::Value =
+        serde_json::from_str(&printed(cli().args(["fabric", "--json", CAPTURE]))).unwrap();
+    let mut nodes: Vec<(String, String, u64)> = json["nodes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|node| {
+            let text = |name: &str| node[name].as_str().unwrap().to_owned();
+            (text("name"), text("guid"), node["lid"].as_u64().unwrap())
+        })
+        .collect();
+    nodes.sort();
+    let node = |name: &str, guid: &str, lid| (name.to_owned(), format!("0x0000000000{guid}"), lid);
+    assert_eq!(
+        nodes,
+        [
+            node("Hca1", "100000", 2),
+            node("Hca2", "100003", 4),
+            node("Hca3", "100006", 5),
+            node("Hca4", "100009", 6),
+            node("Switch1", "200000", 1),
+            node("Switch2", "200001", 3),
+        ]
+    );
+    let mut links: Vec<String> = json["links"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|link| {
+            let mut ends = ["a", "b"]
+                .map(|end| format!("{}/{}", link[end].as_str().unwrap(), link[format!("{end}_port")]));
+            ends.sort();
+            ends.join(" ")
+        })
+        .collect();
+    links.sort();
+    assert_eq!(
+        links,
+        [
+            "Hca1/1 Switch1/1",
+            "Hca2/1 Switch2/1",
+            "Hca3/1 Switch1/2",
+            "Hca4/1 Switch2/2",
+            "Switch1/3 Switch2/3",
+            "Switch1/5 Switch2/5",
+        ]
+    );
+    assert_eq!((json["pairs_reached"].as_u64(), json["pairs_not_reached"].as_u64()), (Some(12), Some(0)));
+    assert_eq!(json["managers"][0]["state"], "master");
+    assert_eq!(json["transfers_broken"], 0);
+    // ibsim: `Forwarding table 0-6: [0]FF [1]3 [2]3 [3]0 [4]1 [5]5 [6]2` of the second switch.
+    let way = printed(cli().args(["fabric", "--way", "4,5", CAPTURE]));
+    assert_eq!(
+        way,
+        "Hca2  out port 1\nSwitch2  in port 1  out port 5\nSwitch1  in port 5  out port 2\nHca3  in port 1\n"
+    );
+}
+
+#[test]
+fn lists_are_tables_too() {
+    let at = Scratch::new("fabric-tables");
+    let directory = at.join("tables");
+    printed(cli().args(["fabric", CAPTURE, "--csv", directory.to_str().unwrap()]));
+    let nodes = std::fs::read_to_string(directory.join("nodes.csv")).unwrap();
+    assert_eq!(nodes.lines().count(), 7, "{nodes}");
+    assert!(nodes.starts_with("capture_id,capture,guid,name,kind,lid,"), "{nodes}");
+}
+
+fn lid_path(from: u16, to: u16) -> Path {
+    let end = |n: u16| Endpoint::new(Ipv4Addr::new(10, 0, 0, n as u8)).lid(n);
+    Path::new(Encapsulation::Ib, end(from), end(to))
+}
+
+/// What these packets show, a millisecond from one to the next.
+fn shown(packets: &[Packet]) -> Report {
+    read(packets).finish()
+}
+
+fn read(packets: &[Packet]) -> Fabric {
+    let mut fabric = Fabric::default();
+    for (n, packet) in packets.iter().enumerate() {
+        let (frame, wire_len) = (packet.build(), packet.wire_len());
+        let record = Record {
+            time: Time(n as i64 * 1_000_000),
+            link: packet.link(),
+            frame: &frame,
+            wire_len,
+            interface: 0,
+        };
+        fabric.push(n as u64 + 1, &record, &dissect(record.link, record.frame, record.wire_len));
+    }
+    fabric
+}
+
+fn answer(class: MgmtClass, from: u16) -> Management {
+    Management::get(lid_path(from, 1), class).method(MadMethod::GET_RESP)
+}
+
+fn node(kind: NodeType, guid: u64, port: u8) -> NodeInfo {
+    NodeInfo::default()
+        .with_node_type(kind)
+        .with_num_ports(4)
+        .with_node_guid(Guid(guid))
+        .with_port_guid(Guid(guid + 1))
+        .with_local_port_num(port)
+}
+
+/// Two hosts at one switch: by directed routes from the first host.
+fn subnet() -> Vec<Packet> {
+    let smp = answer(MgmtClass::SUBN_LID, 1);
+    let port = |lid: u16, state: PortState| {
+        PortInfo::default()
+            .with_lid(Lid(lid))
+            .with_local_port_num(1)
+            .with_port_state(state)
+            .with_master_sm_lid(Lid(1))
+    };
+    vec![
+        smp.directed(&[], &[], node(NodeType::CA, 0x10, 1)),
+        smp.directed(&[1], &[1], node(NodeType::SWITCH, 0x20, 3)),
+        smp.directed(&[1, 4], &[1, 1], node(NodeType::CA, 0x30, 2)),
+        smp.directed(&[], &[], port(1, PortState::ACTIVE)),
+        smp.directed(&[1], &[1], port(2, PortState::ACTIVE)),
+        Management { modifier: 2, ..smp }.directed(&[1, 4], &[1, 1], port(3, PortState::ACTIVE)),
+        smp.directed(&[1], &[1], LinearFdb::default().with_ports(PortList::default().with(1, 3).with(3, 4))),
+    ]
+}
+
+#[test]
+fn directed_routes_say_where_nodes_are() {
+    let report = shown(&subnet());
+    let lids: Vec<_> = report.nodes.iter().map(|node| (node.kind.as_ref(), node.lid)).collect();
+    assert_eq!(lids, [("channel adapter", Some(1)), ("switch", Some(2)), ("channel adapter", Some(3))]);
+    let links: Vec<_> =
+        report.links.iter().map(|link| (link.a_port, link.b_port, link.pairs_from_b)).collect();
+    assert_eq!(links, [(1, 3, Some(1)), (4, 2, None)]);
+    assert_eq!((report.pairs_reached, report.pairs_not_reached), (Some(2), Some(0)));
+    assert_eq!(
+        (report.managers.len(), report.managers[0].lid, report.managers[0].port_count),
+        (1, Some(1), 3)
+    );
+}
+
+#[test]
+fn ways_that_end_nowhere_or_come_back_are_said() {
+    let mut packets = subnet();
+    let smp = answer(MgmtClass::SUBN_LID, 1);
+    packets.push(smp.directed(
+        &[1],
+        &[1],
+        LinearFdb::default().with_ports(PortList::default().with(1, 3).with(3, 255)),
+    ));
+    assert_eq!(read(&packets).way(1, 3), Err(Unreachable::NoRoute));
+    assert_eq!(read(&packets).way(3, 1).map(|hops| hops.len()), Ok(3));
+    assert_eq!(read(&packets).way(1, 9), Err(Unreachable::Unknown));
+    let report = shown(&packets);
+    assert!(
+        report.findings.iter().any(|finding| finding.contains("no port for the LID")),
+        "{:?}",
+        report.findings
+    );
+}
+
+/// A table in segments is whole, whatever comes twice; one that misses a segment is no table.
+#[test]
+fn tables_in_segments() {
+    let table = answer(MgmtClass::SUBN_ADM, 1).method(MadMethod::GET_TABLE_RESP);
+    let records: Vec<Vec<u8>> = (1..=9u64)
+        .map(|n| {
+            let name = NodeDescription::default().with_node_string(format!("node {n}").as_str().into());
+            let of = LidRecord::default().with_lid(Lid(n as u16));
+            [of.bytes(), node(NodeType::CA, n * 16, 1).bytes(), name.bytes()].concat()
+        })
+        .collect();
+    let records: Vec<&[u8]> = records.iter().map(|record| &record[..]).collect();
+    let segments = table.records(0x11, 0, &records);
+    // 112 bytes each, 200 in a segment.
+    assert_eq!(segments.len(), 6);
+    let report = shown(&segments);
+    let names: Vec<_> = report.nodes.iter().map(|node| (node.name.as_str(), node.lid)).collect();
+    assert_eq!((names.len(), names[0], names[8]), (9, ("node 1", Some(1)), ("node 9", Some(9))));
+    assert_eq!((report.transfers, report.transfers_broken), (1, 0));
+    let mut twice = segments.clone();
+    twice.insert(3, segments[2].clone());
+    assert_eq!(shown(&twice).nodes.len(), 9);
+    let mut holey = segments;
+    holey.remove(3);
+    let report = shown(&holey);
+    assert_eq!((report.nodes.len(), report.transfers, report.transfers_broken), (0, 0, 1));
+}
+
+#[test]
+fn counters_are_counted_between_answers() {
+    let of = answer(MgmtClass::PERF, 7);
+    let counters = |data: u32, errors: u16| {
+        let counters = PortCounters::default().with_port_select(2).with_port_xmit_data(data);
+        of.attribute(counters.with_symbol_error_counter(errors))
+    };
+    let report = shown(&[counters(1000, 3), counters(1500, 3), counters(100, u16::MAX)]);
+    let row = |name: &str| report.counters.iter().find(|row| row.counter == name).unwrap();
+    let data = row("port_xmit_data");
+    // It was set to zero before the third answer: it counted 100 since then, and nobody knows what before.
+    assert_eq!(
+        (data.lid, data.port, data.increase, data.increase_bytes, data.resets),
+        (7, 2, 600, Some(2400), 1)
+    );
+    assert_eq!((data.samples, data.span_ns, data.per_second), (3, 2_000_000, Some(300_000.0)));
+    let errors = row("symbol_error_counter");
+    assert_eq!((errors.increase, errors.is_full), (65532, true));
+    assert_eq!(report.samples.len(), 3);
+    assert!(report.findings.iter().any(|finding| finding.starts_with("symbol_error_counter grew")));
+}
+
+/// Whatever the datagrams say: nothing panics, and what is kept is bounded by what was sent.
+#[test]
+fn noise_is_read_without_harm() {
+    let mut random = Random::new(48);
+    let classes = [0x01, 0x81, 0x03, 0x03, 0x04, 0x05, 0x06, 0x21, 0x09, 0x30];
+    let methods = [0x01, 0x02, 0x05, 0x06, 0x12, 0x81, 0x81, 0x92, 0x95];
+    let packets: Vec<Packet> = (0..6000)
+        .map(|_| {
+            let mut of = answer(MgmtClass(classes[random.below(classes.len())]), 1 + random.below(4) as u16);
+            of.method = MadMethod(methods[random.below(methods.len())]);
+            (of.modifier, of.transaction_id) =
+                (random.next() as u32 >> random.below(32), random.below(3) as u64);
+            let mut bytes: Vec<u8> = (0..232).map(|_| random.next() as u8 >> random.below(8)).collect();
+            // Segments of tables, mostly in order.
+            bytes[..4].copy_from_slice(&[1, 1 + random.below(4) as u8, random.below(8) as u8, 0]);
+            bytes[4..8].copy_from_slice(&(1 + random.below(3) as u32).to_be_bytes());
+            let packet =
+                of.bytes([0x10, 0x11, 0x12, 0x15, 0x19, 0x1d, 0x20, 0x35, 0x38][random.below(9)], &[]);
+            let rest = packet.parts().iter().rposition(|part| part.kind == Kind::Mad).unwrap();
+            let head = packet.parts()[..=rest].iter().map(|part| (part.kind, packet.bytes_of(part).to_vec()));
+            let bare = head.collect::<Vec<_>>().into_iter();
+            bare.fold(Packet::new(packet.link()), |to, (kind, bytes)| to.push_bytes(kind, &bytes))
+                .payload(bytes)
+        })
+        .collect();
+    let report = shown(&packets);
+    assert_eq!((report.datagrams, report.bad_icrc), (6000, 0));
+    assert!(report.nodes.len() <= 6000 * 2 && report.transfers_broken > 0 && report.transfers > 0);
+    let text = serde_json::to_string(&report).unwrap();
+    assert!(text.len() < 64 << 20, "{}", text.len());
+}
+
+/// Frames that end early are counted, and not read.
+#[test]
+fn cut_datagrams_are_said() {
+    let packet = answer(MgmtClass::SUBN_LID, 1).attribute(node(NodeType::CA, 16, 1));
+    let frame = packet.build();
+    for have in 0..frame.len() {
+        let mut fabric = Fabric::default();
+        let record = Record {
+            time: Time(0),
+            link: packet.link(),
+            frame: &frame[..have],
+            wire_len: frame.len() as u32,
+            interface: 0,
+        };
+        fabric.push(1, &record, &dissect(record.link, record.frame, record.wire_len));
+        let report = fabric.finish();
+        let is_whole = have >= frame.len() - 6;
+        assert_eq!(report.nodes.len(), usize::from(is_whole), "{have}");
+        assert!(report.cut <= 1 && (report.cut == 0 || !is_whole));
+    }
+}
+
+#[test]
+fn questions_and_what_became_of_them() {
+    let ask = Management::get(lid_path(1, 7), MgmtClass::PERF);
+    let question = |n| Management { transaction_id: n, ..ask }.attribute(PortCounters::default());
+    let reply =
+        Management { transaction_id: 2, ..answer(MgmtClass::PERF, 7) }.attribute(PortCounters::default());
+    let report = shown(&[question(1), question(2), question(1), reply]);
+    let row = &report.operations[0];
+    assert_eq!((row.attribute.as_str(), row.method.as_str()), ("PortCounters", "Get"));
+    assert_eq!((row.questions, row.repeated, row.answers, row.unanswered), (3, 1, 1, 1));
+    assert_eq!(row.p50_ns, Some(2_000_000));
+}
