@@ -122,6 +122,9 @@ impl Nodes {
     /// What a node says of itself, from the end of a directed route, or from the port with this LID. False if there are too many.
     pub(super) fn on_info(&mut self, info: &NodeInfo, route: Option<&[u8]>, lid: Option<u16>) -> bool {
         let guid = info.node_guid().0;
+        if guid == 0 {
+            return true;
+        }
         if self.nodes.len() >= MOST && !self.nodes.contains_key(&guid) {
             return false;
         }
@@ -129,7 +132,7 @@ impl Nodes {
         node.info = Some(*info);
         let own = if node.is_switch() { 0 } else { info.local_port_num() };
         node.ports.entry(own).or_default().guid = Some(info.port_guid().0);
-        if let Some(lid) = lid {
+        if let Some(lid) = lid.filter(|lid| (1..0xc000).contains(lid)) {
             self.lids.entry(lid).or_insert((guid, own));
         }
         let Some(route) = route else { return true };

@@ -377,12 +377,17 @@ impl Report {
         let (switches, adapters) = (is("switch"), is("channel adapter"));
         format!(
             "{}, {}, {} from {}",
-            several(switches, "switch").replace("switchs", "switches"),
+            plural(switches, "switch", "switches"),
             several(adapters, "channel adapter"),
             several(self.links.len() as u64, "link"),
             several(self.datagrams, "management datagram"),
         )
     }
+}
+
+/// A number of things whose plural is another word.
+fn plural(n: u64, one: &str, more: &str) -> String {
+    format!("{} {}", count(n), if n == 1 { one } else { more })
 }
 
 fn hex(value: u64) -> String {
@@ -752,10 +757,7 @@ fn findings(
     }
     let failed: u64 = report.operations.iter().map(|row| row.failed).sum();
     if failed > 0 {
-        findings.push(format!(
-            "{} that it failed.",
-            several(failed, "answer says").replace("answer sayss", "answers say")
-        ));
+        findings.push(format!("{} that it failed.", plural(failed, "answer says", "answers say")));
     }
     let changes: u32 = report.ports.iter().map(|port| port.state_changes).sum();
     let flapping = report.ports.iter().filter(|port| port.state_changes > 3).count() as u64;
@@ -772,10 +774,8 @@ fn findings(
         findings.push(format!("{} saw packets with a wrong P_Key or M_Key.", several(violations, "port")));
     }
     if report.transfers_broken > 0 {
-        findings.push(format!(
-            "{} of subnet administration miss segments.",
-            several(report.transfers_broken, "answer")
-        ));
+        let answers = plural(report.transfers_broken, "answer misses", "answers miss");
+        findings.push(format!("{answers} segments, or are too large: their records were not read."));
     }
     for (count, what) in [
         (report.bad_icrc, "a wrong ICRC: not read"),
