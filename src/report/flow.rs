@@ -167,6 +167,11 @@ records! {
     }
 
     /// Packets lost, by place: at least so many, at most so many. `None` where the capture cannot show such losses.
+    ///
+    /// A receiver that takes packets in order drops what follows a lost packet, until that comes again: whether those packets were lost
+    /// too, no capture shows. Where losses are seen to come one by one, the upper bound has as many of them as may be lost at the
+    /// rate of the others: one bound of two thousand may be too low. Where losses come in clumps, or nothing is known of that,
+    /// it has all of them.
     #[derive(Copy, Eq)]
     pub struct Losses {
         /// Between their sender and the tap.

@@ -58,8 +58,9 @@ const MORE_SEEDS: &[(&str, u64)] = &[("random_selective", 22)];
 fn bounds_hold_and_episodes_add_up() {
     let scenarios = parse_many(include_str!("../data/scenarios.txt")).unwrap();
     let (mut wrong, mut checked, mut proved, mut truly) = (Vec::new(), 0, 0, 0);
-    let mut over = Vec::new();
+    let (mut over, mut hidden) = (Vec::new(), Vec::new());
     for (name, scenario) in &scenarios {
+        let mut behind = (0, 0);
         let more = MORE_SEEDS.iter().filter(|(of, _)| of == name).map(|&(_, seed)| seed);
         for seed in (1..3).chain(more) {
             let run = sim::run(&Scenario { seed, ..scenario.clone() }).unwrap();
@@ -89,12 +90,19 @@ fn bounds_hold_and_episodes_add_up() {
                         if matches!(place.as_str(), "upstream" | "downstream") {
                             (proved, truly) = (proved + from, truly + most);
                         }
-                        if (word, place.as_str()) == ("requests", "upstream") && most > 0 {
-                            over.push(to / most);
+                        match (word, place.as_str()) {
+                            ("requests", "upstream") if most > 0 => over.push(to / most),
+                            ("requests", "downstream") if most > 0 => {
+                                (behind.0, behind.1) = (behind.0 + to, behind.1 + most);
+                            }
+                            _ => {}
                         }
                     }
                 }
             }
+        }
+        if behind.1 > 0 {
+            hidden.push(behind.0 as f64 / behind.1 as f64);
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -104,6 +112,9 @@ fn bounds_hold_and_episodes_add_up() {
     // What was lost before the tap is missing there: at most, it is three times as much for most flows.
     over.sort_unstable();
     assert!(over.len() > 40 && over[over.len() / 2] < 3, "{over:?}");
+    // Behind the tap, what follows a lost packet is hidden: for most scenarios, it is three times as much too.
+    hidden.sort_by(f64::total_cmp);
+    assert!(hidden.len() >= 20 && hidden[hidden.len() / 2] <= 3.0, "{hidden:?}");
 }
 
 /// What rows say of losses in a PSN space of a flow, one by one, is what its counts say.

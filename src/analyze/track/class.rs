@@ -1,6 +1,9 @@
 //! Counts of packets by class, and of losses by place.
 
-use super::on_demand::{OnDemand, quiet};
+use super::{
+    on_demand::{OnDemand, quiet},
+    shadow::Shadow,
+};
 pub(crate) use crate::report::{Evidence, Location as Place};
 use crate::{
     analyze::model::{Class, Trigger},
@@ -116,13 +119,15 @@ pub(crate) struct Trouble {
     pub(crate) reordered_then_nak: u32,
     pub(crate) max_extent: u32,
     pub(crate) max_late_ns: u64,
+    /// What is behind lost packets.
+    pub(crate) shadow: Shadow,
     /// Bytes on the wire of capture duplicates, and of their payload.
     pub(crate) copied: [u64; 2],
 }
 
 quiet!(Trouble);
 
-heap! { Counts { trouble } Trouble {} }
+heap! { Counts { trouble } Trouble { shadow } }
 
 /// The classes whose evidence is counted.
 const DECIDED: [Class; 3] = [Class::Retransmission, Class::LateOriginal, Class::CaptureDuplicate];
@@ -294,6 +299,25 @@ impl Counts {
     /// The losses that the capture shows at this place.
     pub(crate) fn episodes_at(&self, place: Place) -> Episodes {
         self.trouble().episodes[place as usize]
+    }
+
+    /// Packets may be lost after the tap, so many of them in the shadow of another one.
+    pub(crate) fn lost_in_shadow(&mut self, most: u64, hidden: u64) {
+        self.lost(Place::Downstream, 0, most);
+        self.trouble_mut().shadow.hide(hidden);
+    }
+
+    /// Losses after the tap that may be lost in shadows are as many as may be by those that are known. `most` were found without
+    /// regard to what was sent again.
+    pub(crate) fn cap_hidden(&mut self, most: u64, again: u64, rtt: Option<i64>) {
+        let of = |place| self.episodes_at(place);
+        let shown = [Place::Downstream, Place::Unknown].map(|place| of(place).certain + of(place).likely);
+        let [least, _] = self.lost_at(Place::Downstream).get();
+        let losses = least.max(shown.iter().map(|&n| u64::from(n)).sum());
+        let sent = self.packets.saturating_sub(self.of(Class::CaptureDuplicate));
+        if let Some(most) = self.trouble().shadow.most(most, losses, (sent, again), rtt) {
+            self.cap(Place::Downstream, most);
+        }
     }
 
     /// Nothing is proved: each of these PSNs may have been lost, at any place.

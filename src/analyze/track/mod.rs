@@ -15,6 +15,7 @@ mod responder_model;
 pub(crate) mod response;
 pub(crate) mod ring;
 pub(crate) mod sequence;
+pub(crate) mod shadow;
 pub(crate) mod silence;
 pub(crate) mod step;
 

@@ -737,7 +737,7 @@ impl Requests {
         self.settle_causes(config);
         self.judge_suspect();
         if let Some(lost) = self.trouble.get_mut().and_then(|trouble| trouble.lost_behind.take()) {
-            self.counts.lost(Place::Downstream, 0, lost.most);
+            self.was_lost_behind(0, &lost);
         }
         self.acks_not_seen += self.waiting.len() as u64;
         self.bound_losses(config);

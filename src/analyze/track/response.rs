@@ -12,6 +12,7 @@ use super::{
     push_last,
     request::{Requests, RunState},
     sequence::Sequence,
+    shadow::AskedFor,
     step::{Context, Packet, Resolved, Step},
 };
 use crate::{
@@ -445,7 +446,7 @@ impl Responses {
         }
         read.asked_by = Some((by, frame));
         let most = read.seq.cur.saturating_sub(read.seq.unwrap(psn));
-        self.counts.lost(Place::Downstream, 0, most);
+        self.counts.lost_in_shadow(most, if by == Trigger::Timeout { 0 } else { most });
     }
 
     /// A READ was requested again in this frame, from this PSN on: its response did not arrive, or came too late. Returns where a
@@ -467,13 +468,19 @@ impl Responses {
         let before = asked_last.replace((x, time));
         *asked_by = Some((by, frame));
         *went_back = frame;
-        let is_missing = seq.rare.holes.get(x).is_some();
+        let hole = seq.rare.holes.get(x);
+        let is_missing = hole.is_some();
         let sent = seq.ring.get(x).filter(|_| x < *expected && !is_missing);
         let sent = sent.map(|sent| (sent.time, u64::from(sent.frame)));
         // Those after it may have been lost with it.
         let most = seq.cur.saturating_sub(x);
         self.counts.lost(Place::Downstream, 0, most.max((x < *expected).into()));
         let is_by_loss = matches!(by, Trigger::Timeout | Trigger::ImpliedNak | Trigger::Unknown);
+        // A requester that a timer made ask has seen nothing behind it. Others take nothing of that.
+        let in_shadow = if by == Trigger::Timeout { 0 } else { most };
+        if !is_by_loss || sent.is_none() {
+            self.counts.trouble_mut().shadow.hide(in_shadow);
+        }
         if x > *expected && is_by_loss {
             // The responses before it are due: the requester asks for this one anew, whether it came or not.
             return Some(DataLoss { place: Place::None, is_sure: false, sent });
@@ -498,6 +505,9 @@ impl Responses {
                 self.counts.lost(Place::Upstream, is_sure.into(), again.responses);
             }
             self.counts.episode(Place::Upstream, is_sure);
+            if let Some(hole) = hole.filter(|_| in_shadow > 0) {
+                self.counts.trouble_mut().shadow.before(time - hole.time);
+            }
             return Some(DataLoss { place: Place::Upstream, is_sure, sent: None });
         }
         if !is_by_loss || sent.is_none() {
@@ -509,6 +519,10 @@ impl Responses {
         let is_sure = is_in_order && (again.is_from_within || by == Trigger::ImpliedNak);
         if is_sure {
             self.counts.prove(Place::Downstream);
+        }
+        if in_shadow > 0 {
+            let after = [x + 1, x + 2].map(|x| self.read.seq.ring.get(x).map(|sent| time - sent.time));
+            self.counts.trouble_mut().shadow.after(AskedFor { after, behind: in_shadow - 1 });
         }
         self.counts.episode(Place::Downstream, is_sure);
         Some(DataLoss { place: Place::Downstream, is_sure, sent })
@@ -532,6 +546,7 @@ impl Responses {
         // What was retransmitted was perhaps lost downstream: no more than had been seen before, and is due.
         let of = |class, by| (class, by) == (Class::Retransmission, Evidence::SeenBefore);
         let again = self.counts.evidence().filter(|&(class, by, _)| of(class, by)).map(|(_, _, n)| n).sum();
+        let [_, shown] = self.counts.lost_at(Place::Downstream).get();
         self.counts.widen(Place::Downstream, again);
         let open = self.read.seq.rare.holes.psns();
         let unsure = self.counts.of(Class::LateOriginal) + self.counts.of(Class::Ambiguous) + open;
@@ -548,6 +563,16 @@ impl Responses {
             let proved = u64::from(self.counts.episodes_at(Place::Upstream).certain);
             self.counts.doubt_all(Place::Upstream);
             self.counts.lost(Place::Unknown, proved, proved);
+        }
+        let late = self.counts.of(Class::LateOriginal) + self.counts.trouble().overtaken_again;
+        if open == 0
+            && late == 0
+            && self.counts.of(Class::Resync) == 0
+            && !config.is_sparse
+            && !self.read.seq.is_sparse()
+            && !config.is_coarse
+        {
+            self.counts.cap_hidden(shown, again, None);
         }
         // With them, requests may be missing, and then their responses are no jumps.
         let jumps = if open > 0 { self.read.seq.rare.jumps.psns() } else { 0 };

@@ -219,7 +219,7 @@ impl Requests {
             // It lies before the first packet seen: the tap cannot have seen it.
             _ if x < self.seq.base => {
                 self.counts.lost(Place::Upstream, 0, 1);
-                self.counts.lost(Place::Downstream, 0, behind);
+                self.counts.lost_in_shadow(behind, behind);
             }
             Nakked::Expected { since } => {
                 cause_time = Some(since);
@@ -232,7 +232,10 @@ impl Requests {
                 // Or it overtook one that was asked for so: the receiver had dropped it.
                 let after_late = self.trouble.asked.is_some_and(|nak| nak.was_late && nak.x + 1 == x);
                 was_late = is_seen && (came_late || after_late);
-                self.counts.lost(Place::Downstream, 0, behind);
+                self.counts.lost_in_shadow(behind, behind);
+                if !is_seen {
+                    self.counts.trouble_mut().shadow.before(response.time - since);
+                }
             }
             // The responder keeps early packets, and was known to expect this one.
             Nakked::Unseen if self.has_passed_since_asked(x) => {
@@ -240,7 +243,7 @@ impl Requests {
                 let most = self.packets_in(x..hi).saturating_sub(1);
                 self.lost_behind(x, most.max(1), response.time);
             }
-            Nakked::Again => self.counts.lost(Place::Downstream, 0, 1 + behind),
+            Nakked::Again => self.counts.lost_in_shadow(1 + behind, behind),
             Nakked::Ahead if x < hi && self.seq.rare.holes.get(x).is_none() => {
                 // The tap saw the packet, and the responder has more than the model: it keeps early packets.
                 downstream = true;
@@ -255,7 +258,7 @@ impl Requests {
             Nakked::Ahead | Nakked::Unseen => {
                 let unseen = x.saturating_sub(hi);
                 self.counts.lost(Place::Capture, 0, unseen.max(1));
-                self.counts.lost(Place::Downstream, 0, behind);
+                self.counts.lost_in_shadow(behind, behind);
             }
         }
         if let Some(since) = cause_time {

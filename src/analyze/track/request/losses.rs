@@ -122,9 +122,11 @@ impl Requests {
     pub(super) fn bound_losses(&mut self, config: &TrackConfig) {
         self.bound_skipped(config);
         self.bound_missing();
+        let [_, shown] = self.counts.lost_at(Place::Downstream).get();
         self.bound_unseen();
         self.doubt(config);
         self.bound_by_sent();
+        self.bound_hidden(shown, config);
     }
 
     /// A sender that goes back repeats all packets. Repetitions that did not come were lost upstream, unless they were late.
@@ -267,6 +269,25 @@ impl Requests {
         let outstanding = self.packets_in(self.una..self.seq.hi.max(self.una));
         let [_, missed] = self.counts.lost_at(Place::Capture).get();
         self.counts.cap(Place::Downstream, again + outstanding + missed);
+    }
+
+    /// What is behind a lost packet was perhaps lost with it: as many as that are likely at all, where the capture has all, with times. So
+    /// many losses show: `shown`.
+    fn bound_hidden(&mut self, shown: u64, config: &TrackConfig) {
+        let is_whole = !config.is_coarse
+            && !config.is_sparse
+            && !self.seq.is_sparse()
+            && !self.has_cut_reads()
+            && self.una > 0
+            && self.counts.of(Class::Resync) == 0
+            && self.missed() == 0;
+        if is_whole {
+            // Where NAKs are all that made it go back, their shadows are all that is not known to have arrived.
+            let triggers = &self.counts.trouble().triggers;
+            let is_by_naks = triggers.iter().sum::<u32>() == triggers[Trigger::Nak as usize];
+            let again = if is_by_naks { 0 } else { self.seen_again() };
+            self.counts.cap_hidden(shown, again, self.rtt_min.map(i64::from));
+        }
     }
 
     /// The READ that was just requested again from this PSN on begins before it: its requester has the responses before it. The request before

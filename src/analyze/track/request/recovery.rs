@@ -21,6 +21,7 @@ use crate::{
             push_last,
             response::DataLoss,
             ring::{RETRANSMITTED, SENT_AGAIN},
+            shadow::AskedFor,
             step::{Resolved, SHORTEST_TIMEOUT_NS, Step},
         },
     },
@@ -88,6 +89,7 @@ pub(crate) struct LostBehind {
     pub(crate) x: u64,
     /// At most so many packets were lost with it.
     pub(crate) most: u64,
+    pub(crate) asked: AskedFor,
     /// When it was retransmitted.
     pub(crate) resent: Option<i64>,
 }
@@ -97,6 +99,8 @@ pub(crate) struct LostBehind {
 pub(crate) struct Suspect {
     pub(crate) x: u64,
     pub(crate) end: u64,
+    /// The responder had asked for it, and answers no packet behind it.
+    pub(crate) was_asked: bool,
     pub(crate) acks: u32,
     pub(crate) time: i64,
 }
@@ -318,10 +322,19 @@ impl Requests {
         let is_repeated =
             self.seq.ring.get(x).is_some_and(|sent| sent.flags & (SENT_AGAIN | RETRANSMITTED) != 0);
         let is_too_soon = is_repeated && self.rtt_min.is_some_and(|rtt| time - seen < i64::from(rtt) * 3 / 4);
+        let after = [x + 1, x + 2].map(|x| self.seq.ring.get(x).map(|sent| time - sent.time));
+        let asked = AskedFor { after, behind: most.saturating_sub(1) };
+        let lost = LostBehind { x, most, asked, resent: None };
         if seen - self.seq.start_time <= round_trip || is_too_soon {
-            return self.counts.lost(Place::Downstream, 0, most);
+            return self.was_lost_behind(0, &lost);
         }
-        self.trouble.lost_behind = Some(LostBehind { x, most, resent: None });
+        self.trouble.lost_behind = Some(lost);
+    }
+
+    /// Counts a packet that was lost behind the tap, surely or perhaps, and those with it.
+    pub(super) fn was_lost_behind(&mut self, least: u64, lost: &LostBehind) {
+        self.counts.lost(Place::Downstream, least, lost.most);
+        self.counts.trouble_mut().shadow.after(lost.asked);
     }
 
     /// The responder lacked a packet that the tap had seen: decides whether it was lost downstream, or only late.
@@ -336,7 +349,7 @@ impl Requests {
         self.trouble.late_behind += late as u32;
         let is_sure = !late && lost.most >= self.overtaking();
         self.trouble.lost_behind_sure += is_sure as u32;
-        self.counts.lost(Place::Downstream, is_sure as u64, lost.most);
+        self.was_lost_behind(is_sure as u64, &lost);
         self.now_known(
             lost.x,
             Place::Downstream,
@@ -477,7 +490,12 @@ impl Requests {
                     self.more().recovery_mut().timed_out(frame, waited);
                 }
                 match (place.is_some() || asked.is_some(), end <= self.una) {
-                    // It is known what was lost: the packet was missing at the tap, or a NAK said so.
+                    // It is known what was lost: the packet was missing at the tap, or a NAK said so. If no NAK came, those behind it may
+                    // be lost too.
+                    (true, _) if asked.is_none() => {
+                        let outstanding = self.packets_in(x..self.seq.hi);
+                        self.counts.trouble_mut().shadow.unanswered(outstanding);
+                    }
                     (true, _) => {}
                     // Its acknowledgement had passed the tap: it was lost later, or came too late for the timer.
                     (false, true) => {
@@ -569,7 +587,9 @@ impl Requests {
     /// A timeout on a packet that had passed the tap: the packet was lost, or its acknowledgement, or neither.
     pub(crate) fn suspect(&mut self, x: u64, end: u64, time: i64) {
         self.judge_suspect();
-        self.trouble.suspect = Some(Suspect { x, end, acks: 0, time });
+        let last = self.more.as_ref().and_then(|more| more.recovery().episodes.last());
+        let was_asked = last.is_some_and(|last| last.x == x && last.nak_frame.is_some());
+        self.trouble.suspect = Some(Suspect { x, end, was_asked, acks: 0, time });
     }
 
     pub(crate) fn judge_suspect(&mut self) {
@@ -579,7 +599,7 @@ impl Requests {
             self.now_known(suspect.x, Place::Unknown, (Place::AckPath, false));
         } else {
             let outstanding = self.packets_in(suspect.x..self.seq.hi).max(1);
-            self.counts.lost(Place::Downstream, 0, outstanding);
+            self.counts.lost_in_shadow(outstanding, if suspect.was_asked { outstanding - 1 } else { 0 });
             self.counts.lost(Place::AckPath, 0, 1);
         }
     }
