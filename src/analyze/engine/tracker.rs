@@ -518,9 +518,18 @@ impl Tracker {
         self.network.passages.begin(id, packet.interface());
         self.strays.give_to(self.flows.get_mut(id));
         if service.numbering() == Numbering::InOrder || is_cnp {
-            self.connections.appeared(&mut self.flows, id);
+            self.appeared(id);
         }
         id
+    }
+
+    /// A flow began that may be one of a connection: what its set-up said is known of it.
+    fn appeared(&mut self, id: FlowId) {
+        self.connections.appeared(&mut self.flows, id);
+        let requests = &self.flows.get_mut(id).requests;
+        if requests.knows_mtu() {
+            self.trims.full_packet(requests.mtu.bytes.into());
+        }
     }
 
     /// Evicts a flow for another one.
@@ -611,7 +620,7 @@ impl Tracker {
                 peer.renew = peer.epoch < epoch;
             }
         }
-        self.connections.appeared(&mut self.flows, id);
+        self.appeared(id);
     }
 
     /// Puts a new flow into the place of an old one. The old one is retired, as long as retired flows are reported one by one.

@@ -303,11 +303,14 @@ impl Tracker {
 
     /// A packet as long as the path MTU allows shows it to the requests that it is of, or answers.
     fn on_full_packet(&mut self, id: FlowId, is_request: bool, payload: u32) {
+        let Some(asking) = (if is_request { Some(id) } else { self.flows.peer(id) }) else { return };
+        let requests = &mut self.flows.get_mut(asking).requests;
+        // Shortcuts take later ones unseen.
+        if requests.knows_mtu() {
+            return;
+        }
         self.trims.full_packet(payload);
-        let asking = if is_request { Some(id) } else { self.flows.peer(id) };
-        if let Some(asking) = asking
-            && self.flows.get_mut(asking).requests.full_packet(payload)
-        {
+        if requests.full_packet(payload) {
             self.connections.moved(&self.flows, asking);
         }
     }

@@ -21,7 +21,7 @@ use crate::{
 /// What is known of trimmed packets.
 #[derive(Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Trims {
-    /// The most payload that a packet as long as the path MTU allows had.
+    /// The largest path MTU that a flow showed, by its first full packet or by its set-up.
     full: u32,
     /// By receiver, DSCP, size and lengths.
     rows: Vec<Row>,
@@ -43,7 +43,7 @@ const MAX_ROWS: usize = 256;
 const MAX_SENDERS: usize = 256;
 
 impl Trims {
-    /// A packet as long as the path MTU allows has so much payload.
+    /// A packet as long as the path MTU allows has so much payload: the first one of a flow.
     pub(crate) fn full_packet(&mut self, payload: u32) {
         self.full = self.full.max(payload);
     }
