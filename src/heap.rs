@@ -1,7 +1,7 @@
 //! How much memory values hold on the heap.
 
 use std::{
-    collections::VecDeque,
+    collections::{BTreeMap, BTreeSet, VecDeque},
     hash::{BuildHasher, Hash},
 };
 
@@ -26,7 +26,7 @@ macro_rules! heap {
 }
 pub(crate) use heap;
 
-heap! { u8 {} u16 {} u32 {} u64 {} i64 {} }
+heap! { u8 {} u16 {} u32 {} u64 {} i64 {} (u16, u16) {} }
 
 impl<T: Heap> Heap for [T] {
     fn heap_bytes(&self) -> usize {
@@ -68,5 +68,33 @@ impl<K: Hash + Eq, V: Heap, S: BuildHasher> Heap for HashMap<K, V, S> {
     /// Keys hold nothing.
     fn heap_bytes(&self) -> usize {
         self.allocation_size() + self.values().map(Heap::heap_bytes).sum::<usize>()
+    }
+}
+
+impl<K, V: Heap, S> Heap for std::collections::HashMap<K, V, S> {
+    /// Keys hold nothing. An estimate by the entries, for a table that was read from a file has another capacity: places are a power of
+    /// two, at most seven eighths are taken, and each has a byte beside it.
+    fn heap_bytes(&self) -> usize {
+        let places = if self.is_empty() { 0 } else { (self.len() * 8 / 7 + 1).next_power_of_two() };
+        places * (size_of::<(K, V)>() + 1) + self.values().map(Heap::heap_bytes).sum::<usize>()
+    }
+}
+
+/// Of a B-tree, this is an estimate: two thirds of a node's places are taken.
+const fn in_nodes(entries: usize, bytes: usize) -> usize {
+    entries * bytes * 3 / 2
+}
+
+impl<K, V: Heap> Heap for BTreeMap<K, V> {
+    /// Keys hold nothing.
+    fn heap_bytes(&self) -> usize {
+        in_nodes(self.len(), size_of::<(K, V)>()) + self.values().map(Heap::heap_bytes).sum::<usize>()
+    }
+}
+
+impl<T> Heap for BTreeSet<T> {
+    /// Entries hold nothing.
+    fn heap_bytes(&self) -> usize {
+        in_nodes(self.len(), size_of::<T>())
     }
 }

@@ -229,6 +229,25 @@ fn retransmissions_by_their_bit_and_by_their_number_agree() {
     }
 }
 
+/// Of each connection, some 64 KiB are kept: they count as memory, and there are no more connections than may take a part of it.
+#[test]
+fn what_is_kept_of_connections_is_bounded_memory() {
+    const EACH: usize = 64 << 10;
+    for (max_memory, followed) in [(512 << 20, 20), (4 << 20, 8)] {
+        let mut analysis = Analysis::new(Options { max_memory, ..Options::default() });
+        let before = analysis.memory();
+        for qp in 0..20 {
+            let channel = Channel::mrc(Path::rocev2(V4[0], V4[1]), Qpn(0x1000 + qp), Qpn(0x2000 + qp));
+            let request = Request::Write { len: 4096, va: 0x7000, r_key: 9, imm: None };
+            let frame = channel.request(Psn(0), request).unwrap().iter().next().unwrap().build();
+            let (time, wire_len) = (Time(i64::from(qp) * 1000), frame.len() as u32);
+            analysis.push(&Record { time, link: Link::ETHERNET, interface: 0, wire_len, frame: &frame });
+        }
+        assert_eq!(analysis.so_far().head.mrc.len(), followed);
+        assert_eq!((analysis.memory() - before) / EACH, followed);
+    }
+}
+
 #[test]
 fn the_commands_know_it() {
     let dir = Scratch::new("mrc");

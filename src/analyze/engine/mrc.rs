@@ -12,6 +12,7 @@ use crate::{
         packet::Facts,
     },
     dissect::Dissection,
+    heap::heap,
     icrc::State,
     opcode::Operation,
     report::{FlowPath, MrcConnection, PathState},
@@ -20,6 +21,8 @@ use crate::{
 
 /// Connections and paths that are followed.
 const MAX_CONNECTIONS: usize = 1024;
+/// Connections, of some 64 KiB each, take at most such a part of the memory of the analysis.
+const SHARE: usize = 8;
 const MAX_PATHS: usize = 512;
 /// PSNs that are remembered of each.
 const REMEMBERED: usize = 1 << 12;
@@ -41,8 +44,11 @@ struct Connection {
     hi: u64,
     packets: u64,
     /// What is known of the last PSNs.
+    #[serde(with = "crate::stored::roomy")]
     ring: Vec<Slot>,
+    #[serde(with = "crate::stored::roomy")]
     ports: Vec<(u16, u16)>,
+    #[serde(with = "crate::stored::roomy")]
     tallies: Vec<Tally>,
     skipped: BTreeSet<u32>,
     row: MrcCounts,
@@ -77,15 +83,25 @@ struct MrcCounts {
     trimmed: u64,
 }
 
+heap! {
+    Mrc { connections }
+    Connection { ring, ports, tallies, skipped }
+    Slot {}
+}
+
 impl Mrc {
-    /// A packet of this flow.
-    pub(crate) fn on_packet(&mut self, id: FlowId, facts: &Facts, d: &Dissection<'_>) {
+    /// A packet of this flow. `max_memory`: of the analysis. Its code lies apart: inlined, it would take the place of what other packets
+    /// need in the processor's cache of instructions.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn on_packet(&mut self, id: FlowId, facts: &Facts, d: &Dissection<'_>, max_memory: usize) {
         let (Some(src), Some(dst), Some(qp)) = (facts.source(), facts.destination(), facts.dest_qp()) else {
             return;
         };
         match facts.opcode().operation() {
             Some(Operation::Write) => {
-                let has_room = self.connections.len() < MAX_CONNECTIONS;
+                let most = max_memory / SHARE / (REMEMBERED * size_of::<Slot>());
+                let has_room = self.connections.len() < most.min(MAX_CONNECTIONS);
                 if has_room || self.connections.contains_key(&id) {
                     let new = || Connection::new(src, dst, qp.0, facts.psn());
                     self.connections.entry(id).or_insert_with(new).on_write(facts, d);

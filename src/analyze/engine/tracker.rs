@@ -251,9 +251,13 @@ impl Tracker {
         }
     }
 
-    /// Bytes on the heap beside those of flows.
+    /// Bytes on the heap beside those of flows: each part counts what it may hold beyond some 100 bytes for each flow.
     pub(super) fn heap_bytes(&self) -> usize {
-        self.bursts.heap_bytes() + self.network.heap_bytes()
+        self.bursts.heap_bytes()
+            + self.network.heap_bytes()
+            + self.connections.heap_bytes()
+            + self.trims.heap_bytes()
+            + self.mrc.heap_bytes()
     }
 
     /// Whether packets may be counted in runs.

@@ -209,7 +209,7 @@ impl Tracker {
         if service == Service::Mrc
             && let Some(d) = whole
         {
-            self.mrc.on_packet(id, facts, d);
+            self.mrc.on_packet(id, facts, d, self.options.max_memory);
             flow = self.flows.get_mut(id);
         }
         if let Some(flaw) = flaw {
@@ -278,6 +278,7 @@ impl Tracker {
     }
 
     /// A CNP. Returns its class.
+    #[inline(never)]
     fn on_cnp(&mut self, id: FlowId, facts: &Facts) -> Class {
         let flow = self.flows.get_mut(id);
         let (copying, (vantage, time)) = (&self.config.copying, (facts.vantage(), facts.time()));

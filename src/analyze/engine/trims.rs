@@ -12,6 +12,7 @@ use crate::{
         packet::{Facts, path_tag},
     },
     dissect::Dissection,
+    heap::heap,
     icrc::State,
     opcode::{Operation, PayloadRule, Transport},
     report::{TrimLengths, TrimmedTo},
@@ -24,6 +25,7 @@ pub(crate) struct Trims {
     /// The largest path MTU that a flow showed, by its first full packet or by its set-up.
     full: u32,
     /// By receiver, DSCP, size and lengths.
+    #[serde(with = "crate::stored::roomy")]
     rows: Vec<Row>,
     /// Those of rows for which there was no room.
     others: u64,
@@ -37,6 +39,11 @@ struct Row {
     lengths: TrimLengths,
     packets: u64,
     senders: BTreeSet<Address>,
+}
+
+heap! {
+    Trims { rows }
+    Row { senders }
 }
 
 const MAX_ROWS: usize = 256;

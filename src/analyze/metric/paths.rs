@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 
 use crate::{
     analyze::model::Address,
+    heap::heap,
     report::{FlowPath, PathState},
 };
 
@@ -37,6 +38,8 @@ pub(crate) struct Tally {
     pub(crate) last_at: u64,
     pub(crate) last_ns: i64,
 }
+
+heap! { Tally {} }
 
 impl Tally {
     /// One more packet on it, the `n`-th of the flow.

@@ -14,6 +14,7 @@ use crate::{
         packet::key::{Key, Pair},
         track::request::{Mtu, MtuBy, Requests},
     },
+    heap::heap,
     report::PairedBy,
     wire::{CmDreq, CmRep, CmReq, CmRtu, PathMtu, Psn, Qpn, Udp},
 };
@@ -46,6 +47,7 @@ struct InVain {
 /// The latest connection requests, in the order in which they came.
 #[derive(Default, serde::Serialize, serde::Deserialize)]
 struct RequestList {
+    #[serde(with = "crate::stored::roomy")]
     all: VecDeque<Request>,
     /// How many are not in the list any more.
     dropped: u64,
@@ -116,6 +118,14 @@ impl Known {
     pub(crate) fn set_up_ns(&self) -> Option<u64> {
         self.ready.map(|ready| (ready - self.asked).max(0) as u64)
     }
+}
+
+// What else there is are a few bytes of each flow.
+heap! {
+    Connections { requests, known, closed }
+    RequestList { all, numbers }
+    Request {}
+    Known {}
 }
 
 const MAX_UNPAIRED: usize = 512;
