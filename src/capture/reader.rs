@@ -5,13 +5,13 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use super::buffer::SharedRecord;
-use super::decoder::Decoder;
+use super::decoder::{Decoder, FastPath};
 use super::erf;
 use super::options::Options;
 use super::parts::{Cursor, Parts};
 use super::place::Place;
 use super::window::{Input, Plain, Refill, Shrunk};
-use super::{Compression, Error, ErrorKind, Info, Record, Source, compressed, sniff};
+use super::{Compression, Error, ErrorKind, Info, Record, Source, Time, compressed, sniff};
 use crate::prefetch;
 
 /// Opens the capture at `path`; `-` is standard input.
@@ -112,6 +112,20 @@ impl Reader {
         }
     }
 
+    /// The frame at a place that [`step`](Self::step) just gave, and those behind it in memory.
+    #[inline(always)]
+    pub(super) fn batch(&self, place: Place) -> InMemory<'_> {
+        InMemory { first: self.record(place), rest: self.input.rest(), steps: self.decoder.fast_path() }
+    }
+
+    /// Goes behind the frames of a [batch](Self::batch). Returns how many they were.
+    #[inline(always)]
+    pub(super) fn pass(&mut self, walked: &Walked) -> u64 {
+        self.decoder.count(walked.frames - 1, walked.last, &mut self.info);
+        self.input.pos += walked.bytes;
+        walked.frames
+    }
+
     #[inline(never)]
     fn advance_any(&mut self) -> Result<Option<Place>, Error> {
         self.advance()
@@ -145,6 +159,40 @@ impl Reader {
     }
 }
 
+/// Frames that are in memory already.
+pub(super) struct InMemory<'a> {
+    pub(super) first: Record<'a>,
+    /// The bytes behind it.
+    pub(super) rest: &'a [u8],
+    /// How to step through them; `None`: not at all.
+    pub(super) steps: Option<FastPath<'a>>,
+}
+
+/// Frames that were shown: how many, the bytes of all but the first, and the time of the last.
+pub(super) struct Walked {
+    frames: u64,
+    bytes: usize,
+    last: Time,
+}
+
+impl InMemory<'_> {
+    /// Shows each frame, by one call: so it is inlined, and the record stays in registers.
+    #[inline(always)]
+    pub(super) fn each(self, mut on_record: impl FnMut(&Record<'_>)) -> Walked {
+        let InMemory { first: mut record, mut rest, steps } = self;
+        let (behind_first, mut frames) = (rest.len(), 1);
+        loop {
+            // The next record's headers.
+            rest.get(prefetch::LINE).into_iter().for_each(prefetch::line);
+            on_record(&record);
+            let Some((next, behind)) = steps.and_then(|steps| steps.next(rest)) else { break };
+            (record, rest) = (next, behind);
+            frames += 1;
+        }
+        Walked { frames, bytes: behind_first - rest.len(), last: record.time }
+    }
+}
+
 impl Source for Reader {
     #[inline(always)]
     fn next(&mut self) -> Result<Option<Record<'_>>, Error> {
@@ -159,22 +207,10 @@ impl Source for Reader {
     }
 
     #[inline(always)]
-    fn next_batch(&mut self, mut on_record: impl FnMut(&Record<'_>)) -> Result<u64, Error> {
+    fn next_batch(&mut self, on_record: impl FnMut(&Record<'_>)) -> Result<u64, Error> {
         let Some(place) = self.step()? else { return Ok(0) };
-        let (mut record, mut rest, steps) = (self.record(place), self.input.rest(), self.decoder.fast_path());
-        let (behind_first, mut count) = (rest.len(), 1);
-        loop {
-            // The next record's headers.
-            rest.get(prefetch::LINE).into_iter().for_each(prefetch::line);
-            on_record(&record);
-            let Some((next, behind)) = steps.and_then(|steps| steps.next(rest)) else { break };
-            (record, rest) = (next, behind);
-            count += 1;
-        }
-        let (passed, last) = (behind_first - rest.len(), record.time);
-        self.decoder.count(count - 1, last, &mut self.info);
-        self.input.pos += passed;
-        Ok(count)
+        let walked = self.batch(place).each(on_record);
+        Ok(self.pass(&walked))
     }
 
     fn parts(&mut self) -> Option<Parts> {

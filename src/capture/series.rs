@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 pub use parts::parts_of_one;
 
 use super::place::Place;
+use super::reader::InMemory;
 use super::{
     Cursor, Error, Info, Interface, MAX_PROBLEMS, Parts, Reader, Record, SharedRecord, Source, open,
 };
@@ -259,20 +260,25 @@ impl Source for Series {
     }
 
     #[inline(always)]
-    fn next_batch(&mut self, mut on_record: impl FnMut(&Record<'_>)) -> Result<u64, Error> {
+    fn next_batch(&mut self, on_record: impl FnMut(&Record<'_>)) -> Result<u64, Error> {
         // The first file's records are passed on as they are.
-        if self.is_plain {
-            let frames = self.reader.next_batch(&mut on_record)?;
-            if frames > 0 {
-                if !self.is_one() {
-                    self.refresh();
-                }
-                return Ok(frames);
-            }
+        let plain = if self.is_plain { self.reader.step()? } else { None };
+        let frames = match plain {
+            Some(place) => self.reader.batch(place),
+            None => match self.next()? {
+                Some(first) => InMemory { first, rest: &[], steps: None },
+                None => return Ok(0),
+            },
+        };
+        let walked = frames.each(on_record);
+        if plain.is_none() {
+            return Ok(1);
         }
-        let Some(record) = self.next()? else { return Ok(0) };
-        on_record(&record);
-        Ok(1)
+        let frames = self.reader.pass(&walked);
+        if !self.is_one() {
+            self.refresh();
+        }
+        Ok(frames)
     }
 
     fn parts(&mut self) -> Option<Parts> {
