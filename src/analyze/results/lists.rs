@@ -300,7 +300,7 @@ impl<'a> Index<'a> {
     pub(crate) fn lost(&self, id: FlowId) -> Option<report::Bounds> {
         let at = self.place(id)?;
         let peer = self.peer(at).map(|peer| self.flow(peer));
-        let [requests, responses] = rows::losses(self.flow(at), peer, self.verified);
+        let [requests, responses] = rows::losses(self.flow(at), peer);
         report::plus(requests.on_network(), responses.on_network())
     }
 

@@ -164,12 +164,8 @@ pub(crate) fn outline(row: &mut report::Flow, flow: &Flow, peer: Option<&Flow>, 
 }
 
 /// Losses of requests and of responses, as an [`outline`] has them.
-pub(super) fn losses(flow: &Flow, peer: Option<&Flow>, verified: bool) -> [report::Losses; 2] {
-    let mut streams = [report::Stream::default(), report::Stream::default()];
-    let [of_requests, of_responses] = &mut streams;
-    requests(of_requests, flow, verified, false);
-    responses(of_responses, flow, peer, verified, false);
-    streams.map(|stream| stream.losses)
+pub(super) fn losses(flow: &Flow, peer: Option<&Flow>) -> [report::Losses; 2] {
+    [lost_requests(flow), lost_responses(flow, peer)].map(|found| shown_losses(found, flow))
 }
 
 fn fill_counts(row: &mut report::Flow, flow: &Flow, peer: Option<&Flow>, verified: bool, in_full: bool) {
@@ -295,21 +291,15 @@ fn path_mtu(flow: &Flow, peer: Option<&Flow>) -> Option<Mtu> {
     own.or_else(|| peer.map(|peer| peer.requests.mtu).filter(|mtu| mtu.by != MtuBy::Unknown))
 }
 
-fn requests(to: &mut report::Stream, flow: &Flow, verified: bool, in_full: bool) {
-    let counts = &flow.requests.counts;
-    stream(
-        to,
-        counts,
-        Place::ALL.map(|place| counts.lost_at(place)),
-        flow.requests.seq.rare.holes.psns(),
-        flow,
-        verified,
-        in_full,
-    );
+/// By [`Place`], what was lost there.
+type Lost = [Bounds; Place::ALL.len()];
+
+fn lost_requests(flow: &Flow) -> Lost {
+    Place::ALL.map(|place| flow.requests.counts.lost_at(place))
 }
 
 /// Losses of responses: those of data are tracked, of acknowledgements little can be known.
-fn responses(to: &mut report::Stream, flow: &Flow, peer: Option<&Flow>, verified: bool, in_full: bool) {
+fn lost_responses(flow: &Flow, peer: Option<&Flow>) -> Lost {
     let counts = &flow.responses.counts;
     let mut losses = Place::ALL.map(|place| counts.lost_at(place));
     // An acknowledgement that is lost downstream leaves no trace: a later one covers its PSNs too.
@@ -320,28 +310,25 @@ fn responses(to: &mut report::Stream, flow: &Flow, peer: Option<&Flow>, verified
         let on_ack_path = peer.requests.counts.lost_at(Place::AckPath);
         upstream.add(0, on_ack_path.get()[1]);
     }
-    stream(to, counts, losses, flow.responses.read.seq.rare.holes.psns(), flow, verified, in_full);
+    losses
+}
+
+fn requests(to: &mut report::Stream, flow: &Flow, verified: bool, in_full: bool) {
+    let (counts, gap_psns) = (&flow.requests.counts, flow.requests.seq.rare.holes.psns());
+    stream(to, counts, lost_requests(flow), gap_psns, flow, verified, in_full);
+}
+
+fn responses(to: &mut report::Stream, flow: &Flow, peer: Option<&Flow>, verified: bool, in_full: bool) {
+    let (counts, gap_psns) = (&flow.responses.counts, flow.responses.read.seq.rare.holes.psns());
+    stream(to, counts, lost_responses(flow, peer), gap_psns, flow, verified, in_full);
     // A responder has no timer: why a READ was requested again counts once, in the flow of the request.
     let report::Triggers { nak, timeout, rnr, implied_nak, unknown, .. } = to.triggers;
     let repeated_read = nak + timeout + rnr + implied_nak;
     to.triggers = report::Triggers { repeated_read, unknown, ..report::Triggers::default() };
 }
 
-fn stream(
-    to: &mut report::Stream,
-    counts: &Counts,
-    found: [Bounds; Place::ALL.len()],
-    gap_psns: u64,
-    flow: &Flow,
-    verified: bool,
-    in_full: bool,
-) {
-    let why = &mut to.why;
-    let mut because = |field: &'static str, reason| {
-        if in_full {
-            why.insert(Cow::Borrowed(field), reason);
-        }
-    };
+/// Losses, as far as the capture shows them.
+fn shown_losses(found: Lost, flow: &Flow) -> report::Losses {
     let bounds = |place: Place| Some(found[place as usize].get());
     let tracked = flow.service.numbering() == Numbering::InOrder;
     let mut losses = report::Losses {
@@ -355,20 +342,46 @@ fn stream(
     };
     if !tracked {
         losses = report::Losses { corrupt: losses.corrupt, trimmed: losses.trimmed, ..Default::default() };
-        because("losses", Reason::PartialPath);
     }
     if flow.service == Service::Uc {
         // UC has no acknowledgements: a loss after the tap does not show.
         (losses.downstream, losses.ack_path) = (None, None);
-        because("losses.downstream", Reason::OneWay);
     } else if flow.evidence == 0 && tracked {
         // No acknowledgements were seen: losses of the capture are not certain, and losses after the tap do not show.
         (losses.downstream, losses.ack_path) = (None, None);
         losses.capture = losses.capture.map(|[_, most]| [0, most]);
-        because("losses.downstream", Reason::Unpaired);
     }
     if flow.icrc[0] + flow.icrc[1] == 0 {
         losses.corrupt = None;
+    }
+    losses
+}
+
+fn stream(
+    to: &mut report::Stream,
+    counts: &Counts,
+    found: Lost,
+    gap_psns: u64,
+    flow: &Flow,
+    verified: bool,
+    in_full: bool,
+) {
+    let why = &mut to.why;
+    let mut because = |field: &'static str, reason| {
+        if in_full {
+            why.insert(Cow::Borrowed(field), reason);
+        }
+    };
+    let tracked = flow.service.numbering() == Numbering::InOrder;
+    if !tracked {
+        because("losses", Reason::PartialPath);
+    }
+    if flow.service == Service::Uc {
+        because("losses.downstream", Reason::OneWay);
+    } else if flow.evidence == 0 && tracked {
+        because("losses.downstream", Reason::Unpaired);
+    }
+    if flow.icrc[0] + flow.icrc[1] == 0 {
         because("losses.corrupt", if verified { Reason::Truncated } else { Reason::NotRequested });
     }
     let late = counts.of(Class::LateOriginal);
@@ -398,7 +411,7 @@ fn stream(
         unknown: counts.trouble().triggers[Trigger::Unknown as usize] as u64,
         repeated_read: 0,
     };
-    to.losses = losses;
+    to.losses = shown_losses(found, flow);
     to.loss_episodes = loss_episodes(counts);
     to.reordering = (late > 0).then(|| report::Reordering {
         ratio: late as f64 / first_transmissions.max(1) as f64,
