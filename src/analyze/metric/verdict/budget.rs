@@ -10,42 +10,66 @@ use crate::{
     report::TimeCause,
 };
 
-/// The first few silences of a flow, where they are nothing but waiting and idleness. Most flows of large captures have no others.
+/// The first silences of a flow, where they are nothing but waiting, idleness, its pace, and what nothing explains. Most flows of large captures have no others,
+/// and no sums of their own.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(super) struct Early {
-    pub(super) ns: [u64; 2],
-    /// The longest one in nanoseconds, and the frame that ended it, as far as they fit.
-    longest: [(u32, u32); 2],
-    times: [u8; 2],
+    /// When the flow's requests, or its data, began.
+    pub(super) start: i64,
+    /// The path tag of the last one.
+    pub(super) tag: u64,
+    ns: [u64; Early::CAUSES.len()],
+    /// The longest one in nanoseconds, and the frame that ended it.
+    longest: [(u32, u32); Early::CAUSES.len()],
+    /// Those in the middle of messages.
+    paces: u32,
+    pub(super) interface: u16,
+    times: [u8; Early::CAUSES.len()],
 }
 
 impl Early {
     /// The causes of such silences.
-    const CAUSES: [TimeCause; 2] = [TimeCause::Waiting, TimeCause::Idle];
+    const CAUSES: [TimeCause; 4] =
+        [TimeCause::Waiting, TimeCause::Idle, TimeCause::Unknown, TimeCause::Sending];
+    const WAITING: usize = 0;
+    const SENDING: usize = 3;
     /// One silence adds up to three.
-    const MOST: u8 = 8;
+    const MOST: u8 = 250;
+
+    /// Nanoseconds in which the flow did not send.
+    pub(super) fn silent_ns(&self) -> u64 {
+        self.ns[..Early::SENDING].iter().fold(0, |sum, &ns| sum.saturating_add(ns))
+    }
 
     /// Takes a silence, if it is such a one.
     pub(super) fn take(&mut self, gap: &Gap) -> bool {
-        let parts = gap.parts(&mut Pace::default(), false).map(|part| (part.cause, part.to - part.from));
+        let mut known = *self;
+        if known.start != gap.start {
+            // Its queue pair was given to a new connection.
+            known = Early { start: gap.start, ..Early::default() };
+        }
+        let mut pace = Pace(known.ns[Early::SENDING], known.paces);
+        let parts = gap.parts(&mut pace, false).map(|part| (part.cause, part.to - part.from));
         let place = |cause: TimeCause| Early::CAUSES.iter().position(|&one| one == cause);
         // A long wait may be an answer that is late.
         let is_simple = |&(cause, ns): &(TimeCause, i64)| match place(cause) {
-            Some(0) => ns <= LATE_NS,
-            known => ns == 0 || known.is_some(),
+            Some(Early::WAITING) => ns <= LATE_NS,
+            Some(_) => ns <= i64::from(u32::MAX),
+            None => ns == 0,
         };
-        let room = self.times.iter().all(|&times| times < Early::MOST);
-        if gap.again.is_some() || !room || !parts.iter().all(is_simple) {
+        let has_room = known.times.iter().all(|&times| times < Early::MOST);
+        let Ok(frame) = u32::try_from(gap.frame) else { return false };
+        if gap.again.is_some() || !has_room || !parts.iter().all(is_simple) {
             return false;
         }
-        let frame = u32::try_from(gap.frame).unwrap_or(u32::MAX);
         for (cause, ns) in parts.into_iter().filter(|&(_, ns)| ns > 0) {
             if let Some(at) = place(cause) {
-                grow(&mut self.ns[at], ns as u64);
-                self.times[at] += 1;
-                self.longest[at] = self.longest[at].max((u32::try_from(ns).unwrap_or(u32::MAX), frame));
+                known.ns[at] += ns as u64;
+                known.times[at] += 1;
+                known.longest[at] = known.longest[at].max((ns as u32, frame));
             }
         }
+        *self = Early { paces: pace.1, tag: gap.tag, interface: gap.interface, ..known };
         true
     }
 
@@ -57,6 +81,7 @@ impl Early {
             let (ns, frame) = self.longest[n];
             budget.longest[at] = budget.longest[at].max((ns.into(), frame.into()));
         }
+        budget.pace = Pace(self.ns[Early::SENDING], self.paces);
     }
 }
 

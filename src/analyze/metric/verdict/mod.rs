@@ -105,8 +105,12 @@ impl Verdicts {
         let many = self.budgets.len();
         let flow = self.flows[space as usize].known(id)?;
         if flow.budget == NONE {
-            let mut new = TimeBudget::new(id, space, start?);
-            std::mem::take(&mut flow.early).add_to(&mut new);
+            let start = start?;
+            let mut new = TimeBudget::new(id, space, start);
+            let early = std::mem::take(&mut flow.early);
+            if early.start == start || start == i64::MIN {
+                early.add_to(&mut new);
+            }
             match self.free.pop() {
                 Some(at) => (flow.budget, self.budgets[at as usize]) = (at, new),
                 None if many < MAX_BUDGETS => {
@@ -314,6 +318,10 @@ impl Metric for Verdicts {
     /// Where there are many flows, their sums are in no cache.
     fn on_silences(&mut self, silences: &[Silence], network: &Network) {
         const AHEAD: usize = 8;
+        const MANY: FlowId = FlowId(1 << 10);
+        if self.flows[Space::Request as usize].get(MANY).is_none() {
+            return silences.iter().for_each(|silence| self.take(&Gap::from(silence), network));
+        }
         let flows = &self.flows[Space::Request as usize];
         let known = |at: usize| silences.get(at).and_then(|silence| flows.get(silence.flow));
         (0..2 * AHEAD).filter_map(known).for_each(prefetch::line);

@@ -79,12 +79,35 @@ impl TimeBudget {
     }
 }
 
-/// A slow flow, and what the evidence for its shares is made from.
-struct Judged {
-    row: SlowFlow,
-    budget: Box<TimeBudget>,
-    activity: FlowActivity,
+/// What the time of a flow went to, and what it is known from.
+struct Weighed {
+    lasted_ns: u64,
+    ns: [u64; CAUSES],
+    budget: TimeBudget,
     throttled: Option<Throttled>,
+}
+
+impl Weighed {
+    fn is_slow(&self) -> bool {
+        u128::from(self.ns[TimeCause::Sending as usize]) * 100 < u128::from(self.lasted_ns) * BUSY
+    }
+
+    fn lost_ns(&self) -> u64 {
+        let trouble = TimeCause::ALL.into_iter().filter(|cause| cause.is_trouble());
+        trouble.map(|cause| self.ns[cause as usize]).sum()
+    }
+}
+
+/// A slow flow: those that lost most come first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Slow {
+    lost_ns: Reverse<u64>,
+    lasted_ns: Reverse<u64>,
+    /// Its place in the report.
+    flow: usize,
+    /// It is about its READ data.
+    is_data: bool,
+    id: FlowId,
 }
 
 impl Judge<'_, '_> {
@@ -94,25 +117,31 @@ impl Judge<'_, '_> {
             why: (self.verdicts.not_kept > 0).then_some(Reason::MemoryLimit),
             ..SlowFlows::default()
         };
+        // Rows are for those that are listed: they take longer than the flows' packets.
         let mut slow = Vec::new();
         for space in [Space::Request, Space::Response] {
             for (id, of_flow) in self.verdicts.flows[space as usize].iter() {
                 let Some(judging) = self.judging(id, space, of_flow) else { continue };
                 self.note_stopped(&judging, &mut section);
-                let Some(judged) = self.row(&judging) else { continue };
-                let row = &judged.row;
-                if sending(row) * 100 < row.lasted_ns as u128 * BUSY {
-                    section.count += 1;
-                    slow.push(judged);
-                }
+                let Some(weighed) = self.weigh(&judging).filter(Weighed::is_slow) else { continue };
+                section.count += 1;
+                slow.push(Slow {
+                    lost_ns: Reverse(weighed.lost_ns()),
+                    lasted_ns: Reverse(weighed.lasted_ns),
+                    flow: judging.flow,
+                    is_data: space == Space::Response,
+                    id,
+                });
                 if slow.len() >= 2 * MAX_LISTED {
-                    keep_worst(&mut slow);
+                    slow.select_nth_unstable(MAX_LISTED);
+                    slow.truncate(MAX_LISTED);
                 }
             }
         }
         section.victims.values_mut().for_each(|(_, flows)| keep_longest(flows));
-        keep_worst(&mut slow);
-        section.flows = slow.into_iter().map(|judged| self.with_text(judged)).collect();
+        slow.sort_unstable();
+        slow.truncate(MAX_LISTED);
+        section.flows = slow.iter().filter_map(|slow| self.row(slow)).collect();
         section
     }
 
@@ -159,7 +188,7 @@ impl Judge<'_, '_> {
     /// What is known of the time of a flow's requests, or of its data; `None` if it cannot be slow, or its connection is judged by the
     /// other.
     fn judging(&self, id: FlowId, space: Space, of_flow: &OfFlow) -> Option<Judging<'_>> {
-        let silent = sum(&of_flow.early.ns);
+        let silent = of_flow.early.silent_ns();
         let known = self.verdicts.budgets.get(of_flow.budget as usize);
         // Few silences that are short make no flow slow, nor does a link that was full for a short time.
         let full = self.incast.full_ns(id).unwrap_or(0);
@@ -177,9 +206,15 @@ impl Judge<'_, '_> {
             Space::Response => detail.data?,
         };
         let early = || {
-            let mut early = TimeBudget::new(id, space, activity.start_ns);
-            of_flow.early.add_to(&mut early);
-            Cow::Owned(early)
+            let (start, early) = (activity.start_ns, of_flow.early);
+            let mut budget = TimeBudget::new(id, space, start);
+            if early.start == start {
+                early.add_to(&mut budget);
+                budget.tag = early.tag;
+                budget.place = (early.interface, self.network.priorities.of(early.tag));
+                budget.asked_before = self.network.pauses.asked_ns(budget.place, start);
+            }
+            Cow::Owned(budget)
         };
         let budget = known.map_or_else(early, Cow::Borrowed);
         let budget = self.corrected(budget);
@@ -199,65 +234,64 @@ impl Judge<'_, '_> {
     }
 
     /// What the time of a flow went to; `None` if that cannot be known, or is too short.
-    fn row(&self, judging: &Judging<'_>) -> Option<Judged> {
-        let &Judging { flow, activity, ref budget } = judging;
+    fn weigh(&self, judging: &Judging<'_>) -> Option<Weighed> {
+        let &Judging { activity, ref budget, .. } = judging;
         let end = budget.end(activity);
-        let lasted = u64::try_from(end.checked_sub(activity.start_ns)?).ok()?;
+        let lasted_ns = u64::try_from(end.checked_sub(activity.start_ns)?).ok()?;
         if !activity.hears
             || activity.packets < MIN_PACKETS
-            || lasted < MIN_NS
+            || lasted_ns < MIN_NS
             || budget.start != activity.start_ns
         {
             return None;
         }
         let budget = self.with_tail(budget, activity);
         let bytes = self.verdicts.bytes(budget.flow, budget.space);
-        let (ns, throttled) = self.causes(&budget, activity, (lasted, end), bytes)?;
+        let (ns, throttled) = self.causes(&budget, activity, (lasted_ns, end), bytes)?;
+        Some(Weighed { lasted_ns, ns, budget, throttled })
+    }
+
+    /// The row of a flow that is listed.
+    fn row(&self, &Slow { id, is_data, .. }: &Slow) -> Option<SlowFlow> {
+        let space = if is_data { Space::Response } else { Space::Request };
+        let judging = self.judging(id, space, self.verdicts.flows[space as usize].get(id)?)?;
+        let weighed = self.weigh(&judging)?;
+        let lost_ns = weighed.lost_ns();
+        let Judging { flow, activity, .. } = judging;
+        let Weighed { lasted_ns, ns, budget, throttled } = &weighed;
+        let (network, incasts) = (self.network, self.incasts);
+        let evidence = Evidence { network, incasts, budget, activity, throttled: *throttled };
         let share = |cause: TimeCause| {
             let (_, frame) = budget.longest[cause as usize];
             TimeShare {
                 cause,
                 ns: ns[cause as usize],
-                ratio: ns[cause as usize] as f64 / lasted as f64,
+                ratio: ns[cause as usize] as f64 / *lasted_ns as f64,
                 confidence: confidence(cause),
-                evidence: String::new(),
+                evidence: evidence.of(cause),
                 frame: Some(frame).filter(|&frame| frame > 0 && cause != TimeCause::Sending),
             }
         };
         let spent_on = TimeCause::ALL.into_iter().filter(|&cause| ns[cause as usize] > 0);
         let mut shares: Vec<TimeShare> = spent_on.map(share).collect();
         shares.sort_by_key(|share| (Reverse(share.ns), share.cause));
-        let not_sending = lasted - ns[TimeCause::Sending as usize];
+        let not_sending = lasted_ns - ns[TimeCause::Sending as usize];
         let main = shares.iter().find(|share| share.cause != TimeCause::Sending);
         let verdict = main.filter(|main| main.ns * 2 >= not_sending).map(|main| main.cause);
-        let lost = shares.iter().filter(|share| share.cause.is_trouble()).map(|share| share.ns).sum();
-        let row = SlowFlow {
+        let bytes = self.verdicts.bytes(id, space);
+        Some(SlowFlow {
             flow,
-            // Text is for those that are listed.
-            src: String::new(),
-            dst: String::new(),
+            src: activity.src.to_string(),
+            dst: activity.dst.to_string(),
             dest_qp: activity.dest_qp,
-            space: match budget.space {
-                Space::Request => report::Space::Request,
-                Space::Response => report::Space::Response,
-            },
-            lasted_ns: lasted,
+            space: if is_data { report::Space::Response } else { report::Space::Request },
+            lasted_ns: *lasted_ns,
             wire_bytes: bytes,
-            rate_bps: bit_rate(bytes, lasted),
+            rate_bps: bit_rate(bytes, *lasted_ns),
             verdict,
-            lost_ns: lost,
+            lost_ns,
             shares,
-        };
-        Some(Judged { row, budget: Box::new(budget), activity, throttled })
-    }
-
-    /// The row of a flow that is listed: text for all flows would take longer than their packets.
-    fn with_text(&self, Judged { mut row, budget, activity, throttled }: Judged) -> SlowFlow {
-        (row.src, row.dst) = (activity.src.to_string(), activity.dst.to_string());
-        let (network, incasts) = (self.network, self.incasts);
-        let evidence = Evidence { network, incasts, budget: &budget, activity, throttled };
-        row.shares.iter_mut().for_each(|share| share.evidence = evidence.of(share.cause));
-        row
+        })
     }
 
     /// With the time behind the last packet, in which it waited for the last answer, or for the end of a pause.
@@ -327,12 +361,6 @@ fn shift(ns: &mut [u64; CAUSES], from: TimeCause, to: TimeCause, most: u64) -> u
     part
 }
 
-fn keep_worst(slow: &mut Vec<Judged>) {
-    // They are large: keys are sorted first.
-    slow.sort_by_cached_key(|Judged { row, .. }| (Reverse(row.lost_ns), Reverse(row.lasted_ns), row.flow));
-    slow.truncate(MAX_LISTED);
-}
-
 fn keep_longest(flows: &mut Vec<PauseVictim>) {
     flows.sort_by_key(|flow| (Reverse(flow.stopped_ns), flow.flow, flow.is_direct));
     flows.truncate(MAX_VICTIMS);
@@ -344,10 +372,6 @@ fn confidence(cause: TimeCause) -> Confidence {
         TimeCause::Sending | TimeCause::Paused | TimeCause::Waiting => Confidence::Likely,
         _ => Confidence::Possible,
     }
-}
-
-fn sending(row: &SlowFlow) -> u128 {
-    row.shares.iter().filter(|share| share.cause == TimeCause::Sending).map(|share| share.ns as u128).sum()
 }
 
 /// The rates before and after the first CNP, while it had something to send.
