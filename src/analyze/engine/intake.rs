@@ -251,7 +251,10 @@ impl Analysis {
             self.tracker.flows.fetch_completed(flow, packet.fast())
         });
         fetch_each(&others, collected, |flow, packet| self.tracker.flows.fetch(flow, packet.fast()));
-        fetch_each(&others, collected, |flow, _| self.metrics.prefetch(flow));
+        fetch_each(&others, collected, |flow, _| {
+            self.tracker.bursts.prefetch(flow);
+            self.metrics.prefetch(flow);
+        });
         fetch_each(&others, collected, |flow, packet| self.tracker.flows.fetch_beyond(flow, packet.fast()));
         fetch_each(&others, collected, |flow, packet| self.tracker.flows.fetch_farther(flow, packet.fast()));
         fetch_each(&others, collected, |flow, _| self.metrics.prefetch_beyond(flow));

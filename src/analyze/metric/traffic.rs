@@ -12,6 +12,7 @@ use crate::{
         track::distribution::Pool,
     },
     opcode::{Direction, Operation, Service},
+    prefetch,
     report::{self, Operations, PriorityBy, Qos, Reason, TrafficClass},
     wire::{Ecn, Syndrome},
 };
@@ -231,6 +232,11 @@ impl Metric for Traffic {
 
     fn on_retire(&mut self, flow: FlowId) {
         self.flows.retire(flow);
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, flow: FlowId) {
+        self.flows.get(flow).into_iter().for_each(prefetch::line);
     }
 }
 

@@ -35,55 +35,61 @@ pub(crate) struct Passage {
 /// All of them, by the number of the flow.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Passages {
+    /// The interface on which each is seen first.
     #[serde(with = "crate::stored::roomy")]
-    flows: Vec<OfFlow>,
+    first: Vec<u16>,
+    /// The other links, up to the last flow that has any.
+    #[serde(with = "crate::stored::roomy")]
+    others: Vec<Vec<Passage>>,
     /// Other links that were kept so far, of all flows.
     kept: usize,
-}
-
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
-struct OfFlow {
-    /// The interface on which it is seen first.
-    first: u16,
-    others: Vec<Passage>,
 }
 
 impl Passages {
     /// A flow begins on this interface.
     pub(crate) fn begin(&mut self, FlowId(flow): FlowId, interface: u16) {
         let at = flow as usize;
-        if at >= self.flows.len() && at < MAX_FLOWS {
-            self.flows.resize_with(at + 1, OfFlow::default);
+        if at >= self.first.len() && at < MAX_FLOWS {
+            self.first.resize(at + 1, 0);
         }
-        if let Some(flow) = self.flows.get_mut(at) {
-            *flow = OfFlow { first: interface, others: Vec::new() };
+        if let Some(first) = self.first.get_mut(at) {
+            *first = interface;
+        }
+        if let Some(others) = self.others.get_mut(at) {
+            *others = Vec::new();
         }
     }
 
     /// The interface on which a flow is seen first.
     #[inline]
     pub(crate) fn first(&self, FlowId(flow): FlowId) -> Option<u16> {
-        self.flows.get(flow as usize).map(|flow| flow.first)
+        self.first.get(flow as usize).copied()
     }
 
     /// The other links that a flow passes.
     pub(crate) fn of(&self, FlowId(flow): FlowId) -> &[Passage] {
-        self.flows.get(flow as usize).map_or(&[], |flow| &flow.others)
+        self.others.get(flow as usize).map_or(&[], Vec::as_slice)
     }
 
     /// Bytes on the heap.
     pub(crate) fn heap_bytes(&self) -> usize {
-        self.flows.capacity() * size_of::<OfFlow>() + self.kept * size_of::<Passage>()
+        self.first.capacity() * size_of::<u16>()
+            + self.others.capacity() * size_of::<Vec<Passage>>()
+            + self.kept * size_of::<Passage>()
     }
 
     /// A packet of requests or READ data that was recorded again. Returns what was known of its flow there before.
     pub(crate) fn pass(&mut self, FlowId(flow): FlowId, space: Space, packet: &Facts) -> Option<Passage> {
         let (interface, shape) = (packet.interface(), packet.opcode().shape());
-        let Passages { flows, kept } = self;
-        let OfFlow { first, others } = flows.get_mut(flow as usize)?;
-        if *first == interface {
+        let Passages { first, others, kept } = self;
+        let at = flow as usize;
+        if *first.get(at)? == interface {
             return None;
         }
+        if at >= others.len() {
+            others.resize_with(at + 1, Vec::new);
+        }
+        let others = others.get_mut(at)?;
         let now = Passage {
             interface,
             space,

@@ -23,6 +23,7 @@ use crate::{
         table::run::RunSum,
     },
     heap::heap,
+    prefetch,
     report::BurstEffect,
     wire::{Ecn, Syndrome},
 };
@@ -307,6 +308,12 @@ impl Microbursts {
                 burst.follows(time, BurstEffect::Pause);
             }
         }
+    }
+
+    /// A packet of this flow comes soon.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, flow: FlowId) {
+        self.senders.flows.get(flow).into_iter().for_each(prefetch::line);
     }
 
     /// A flow's number will be another's.
