@@ -113,6 +113,9 @@ fn pass(running: &mut [Vec<Running<'_>>], report: &View<'_>, before: Option<&Bef
         let was = before.and_then(|before| before.pause(pause));
         tests.iter_mut().for_each(|test| test.add(&RowPair { at, now: Subject::Pause(pause), was }));
     }
+    if report.head.pause.as_ref().is_some_and(|pauses| !pauses.is_empty()) {
+        tests.iter_mut().for_each(|test| test.knows_pauses());
+    }
     if let (None, Some(why)) = (&report.head.pause, report.head.why.get("pause")) {
         tests.iter_mut().for_each(|test| test.miss(Scope::Pause, why.meaning()));
     }
@@ -194,6 +197,18 @@ impl<'r> Running<'r> {
         }
     }
 
+    /// The capture has the pauses of its links: of a priority without any, there are none.
+    fn knows_pauses(&mut self) {
+        let mut is_by_priority = self.rule.choice.is_some();
+        if let Some(choice) = &self.rule.choice {
+            each(choice, &mut |test| {
+                is_by_priority &= test.left.figure.names.contains(&"priority");
+            });
+        }
+        let of_pauses = |sum: &&mut Sum<'_>| sum.tally.scope() == Scope::Pause;
+        self.sums().filter(of_pauses).for_each(|sum| sum.none_is_zero = is_by_priority);
+    }
+
     fn miss(&mut self, scope: Scope, why: &'static str) {
         self.sums().filter(|sum| sum.tally.scope() == scope).for_each(|sum| sum.missing = Some(why));
     }
@@ -270,6 +285,8 @@ struct Sum<'r> {
     all: Vec<Range>,
     /// There may be more rows, and more in them.
     may_miss: bool,
+    /// Without rows, a sum is zero.
+    none_is_zero: bool,
     /// Why there are no rows.
     missing: Option<&'static str>,
     worst: Vec<Worst>,
@@ -291,6 +308,7 @@ impl<'r> Sum<'r> {
             range,
             all: Vec::new(),
             may_miss: may_miss && !is_of_frames,
+            none_is_zero: false,
             missing: None,
             worst: Vec::new(),
         }
@@ -391,6 +409,7 @@ impl<'r> Sum<'r> {
             why: self.range.why,
         };
         match self.tally.aggregate {
+            Aggregate::Sum if self.rows == 0 && self.none_is_zero => self.range,
             _ if self.rows == 0 => {
                 Range::unknown(self.missing.unwrap_or("There are no such rows in this capture."))
             }

@@ -245,3 +245,26 @@ fn every_figure_has_an_example() {
         assert!(Rule::parse(&example).is_ok(), "{example}: {:?}", Rule::parse(&example).err());
     }
 }
+
+/// A capture that has pauses has them all: of another priority, there are none.
+#[test]
+fn priorities_without_pauses_have_none() {
+    let mut frame = [0; 60];
+    frame[..6].copy_from_slice(&[0x01, 0x80, 0xc2, 0, 0, 1]);
+    frame[6..12].copy_from_slice(&[2, 0, 0, 0, 0, 9]);
+    frame[12..16].copy_from_slice(&[0x88, 0x08, 0x01, 0x01]);
+    // Priority 4, 255 quanta.
+    (frame[17], frame[27]) = (0x10, 0xff);
+    let mut analysis = Analysis::new(Options::default());
+    for at in 0..20 {
+        let (time, link) = (capture::Time(at * 100_000), rdmawire::dissect::Link::ETHERNET);
+        analysis.push(&capture::Record { time, link, interface: 0, wire_len: 60, frame: &frame });
+    }
+    let report = analysis.finish();
+    assert_eq!(rule(&report, "pause.frames == 20 where priority == 4"), Verdict::Held);
+    assert_eq!(rule(&report, "pause.frames == 0 where priority == 3"), Verdict::Held);
+    assert_eq!(rule(&report, "PFC3 == 0"), Verdict::Held);
+    assert_eq!(rule(&report, "max(pause.frames) == 0 where priority == 3"), Verdict::Unknown);
+    let nothing = Analysis::new(Options::default()).finish();
+    assert_eq!(rule(&nothing, "pause.frames == 0 where priority == 3"), Verdict::Unknown);
+}
