@@ -78,7 +78,7 @@ impl Management {
         let packet = of.channel().push(mad).push(smp).push(attribute);
         let packet = match SMP_DATA - H::LEN.min(SMP_DATA) {
             0 => packet,
-            rest => packet.push_bytes(Kind::AttributeRest, &vec![0; rest]),
+            rest => packet.push_bytes(Kind::AttributeRest, vec![0; rest]),
         };
         packet.push(SmpPath::default().with_initial_path(list(ports)).with_return_path(list(back)))
     }
@@ -159,7 +159,7 @@ impl Management {
 }
 
 fn push_all(packet: Packet, kinds: &[Kind]) -> Packet {
-    kinds.iter().fold(packet, |packet, &kind| packet.push_bytes(kind, &template::template(kind)))
+    kinds.iter().fold(packet, |packet, &kind| packet.push_bytes(kind, template::template(kind)))
 }
 
 /// Zeros up to the end of the datagram.

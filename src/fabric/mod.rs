@@ -5,8 +5,10 @@
 //! administration say the rest. Only answers count: a question shows what somebody wants, not what is.
 
 mod counters;
+mod findings;
 mod nodes;
 mod operations;
+mod results;
 mod routes;
 mod rows;
 mod segments;
@@ -112,8 +114,7 @@ struct Datagram<'a> {
 impl Fabric {
     /// One frame and its number, from 1.
     pub fn push(&mut self, frame: u64, record: &Record<'_>, d: &Dissection<'_>) {
-        if d.opcode() != Some(Opcode::UD_SEND_ONLY) || !d.get::<Bth>().is_some_and(|bth| bth.dest_qp().0 <= 1)
-        {
+        if d.opcode() != Some(Opcode::UD_SEND_ONLY) || d.get::<Bth>().is_none_or(|bth| bth.dest_qp().0 > 1) {
             return;
         }
         let Some([from, to]) = d.addresses() else { return };
@@ -160,7 +161,7 @@ impl Fabric {
     /// What the frames show.
     pub fn finish(mut self) -> Report {
         self.settle();
-        rows::report(self)
+        results::report(self)
     }
 
     /// Joins what is known of LIDs with the nodes that have them.

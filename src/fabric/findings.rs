@@ -1,0 +1,111 @@
+//! What stands out in a subnet, in sentences.
+
+use super::{
+    routes::{Unreachable, Ways},
+    rows::Report,
+};
+use crate::report::units::{bytes, count, several};
+
+/// Counters that count what should not happen, and what it means.
+const BAD: [(&str, &str); 9] = [
+    ("symbol_error_counter", "symbol errors: the cable or its ends"),
+    ("link_error_recovery_counter", "recoveries of the link: the cable or its ends"),
+    ("link_downed_counter", "times that the link went down"),
+    ("port_rcv_errors", "packets that came with errors"),
+    ("port_xmit_discards", "packets dropped before they could be sent: congestion, or a port that is down"),
+    ("local_link_integrity_errors", "bursts of physical errors: the cable or its ends"),
+    ("excessive_buffer_overrun_errors", "overruns of buffers"),
+    ("vl15_dropped", "management packets without a buffer"),
+    ("port_xmit_wait", "ticks in which nothing could be sent: no credits"),
+];
+
+pub(super) fn findings(
+    report: &Report,
+    ways: &Ways,
+    has_routes: bool,
+    node_of: &dyn Fn(u16) -> Option<String>,
+) -> Vec<String> {
+    let mut findings = Vec::new();
+    let masters = report.managers.iter().filter(|row| row.state.as_deref() == Some("master")).count();
+    if masters > 1 {
+        findings.push(format!("{masters} subnet managers say that they are master: there should be one."));
+    }
+    let mut slower = report.links.iter().filter(|link| link.is_slower == Some(true));
+    if let Some(first) = slower.next() {
+        let more = slower.count();
+        let others = if more > 0 { format!(", and {more} more") } else { String::new() };
+        findings.push(format!(
+            "Slower than both ends could be: {} port {} to {} port {}{others}.",
+            first.a, first.a_port, first.b, first.b_port
+        ));
+    }
+    if has_routes && !ways.is_too_much {
+        for (why, (pairs, [from, to])) in &ways.lost {
+            if *why != Unreachable::Unknown {
+                findings.push(format!(
+                    "{} of adapters' ports do not reach each other: {} (LID {from} to LID {to}).",
+                    several(*pairs, "pair"),
+                    why.name()
+                ));
+            }
+        }
+    }
+    for (counter, what) in BAD {
+        let of_counter = report.counters.iter().filter(|row| row.counter == counter && row.increase > 0);
+        let Some(most) = of_counter.clone().max_by_key(|row| row.increase) else { continue };
+        let name =
+            most.node.clone().or_else(|| node_of(most.lid)).unwrap_or_else(|| format!("LID {}", most.lid));
+        let ports = of_counter.count() as u64;
+        findings.push(format!(
+            "{counter} grew at {}, most at {name} port {}, by {}: {what}.",
+            several(ports, "port"),
+            most.port,
+            count(most.increase)
+        ));
+    }
+    let unanswered: u64 = report.operations.iter().map(|row| row.unanswered).sum();
+    if unanswered > 0 {
+        findings.push(format!("{} without an answer in the capture.", several(unanswered, "question")));
+    }
+    let failed: u64 = report.operations.iter().map(|row| row.failed).sum();
+    if failed > 0 {
+        findings.push(format!("{} that it failed.", plural(failed, "answer says", "answers say")));
+    }
+    let changes: u32 = report.ports.iter().map(|port| port.state_changes).sum();
+    let flapping = report.ports.iter().filter(|port| port.state_changes > 3).count() as u64;
+    if flapping > 0 {
+        findings.push(format!(
+            "{} changed its state more than three times ({changes} changes in all).",
+            several(flapping, "port")
+        ));
+    }
+    let violations =
+        report.ports.iter().filter(|port| port.p_key_violations > 0 || port.m_key_violations > 0).count()
+            as u64;
+    if violations > 0 {
+        findings.push(format!("{} saw packets with a wrong P_Key or M_Key.", several(violations, "port")));
+    }
+    if report.transfers_broken > 0 {
+        let answers = plural(report.transfers_broken, "answer misses", "answers miss");
+        findings.push(format!("{answers} segments, or are too large: their records were not read."));
+    }
+    for (count, what) in [
+        (report.bad_icrc, "a wrong ICRC: not read"),
+        (report.cut, "fewer bytes in the capture than it has: record 330 bytes of each frame"),
+    ] {
+        if count > 0 {
+            findings.push(format!("{} with {what}.", several(count, "datagram")));
+        }
+    }
+    if report.transfers > 0 {
+        let whole: u64 = report.operations.iter().map(|row| row.transfer_bytes).sum();
+        let transfers = several(report.transfers, "answer");
+        findings.push(format!("{transfers} in segments put together: {}.", bytes(whole)));
+    }
+    findings
+}
+
+/// A number of things whose plural is another word.
+fn plural(n: u64, one: &str, more: &str) -> String {
+    format!("{} {}", count(n), if n == 1 { one } else { more })
+}
