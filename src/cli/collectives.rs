@@ -10,16 +10,15 @@ use serde::Serialize;
 
 use super::{
     Outcome,
-    input::{Joining, describe, try_open},
+    input::Joining,
     list,
     signals::{STOP, end_on_signal},
-    tracking::{Tracking, feed},
+    trace::Trace,
+    tracking::Tracking,
 };
 use rdmawire::{
-    analyze::Analysis,
-    capture::{Merge, Series},
     report::{
-        CollectiveConnection, CollectiveOperation, CollectiveRequest, Collectives as Report, clean,
+        CollectiveConnection, CollectiveOperation, CollectiveRequest, Collectives as Report, clean, json,
         units::{bits, bytes, count, duration, percent, several, utc},
     },
 };
@@ -42,7 +41,7 @@ pub(super) struct Collectives {
     /// Rows of each list; 0: all.
     #[arg(long, value_name = "N", default_value_t = 10)]
     top: usize,
-    /// Print one JSON object, with all requests.
+    /// Print one JSON object, with all requests, on one line.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -53,7 +52,7 @@ pub(super) struct Collectives {
 #[derive(Serialize)]
 struct Output<'a> {
     schema: &'static str,
-    files: Vec<String>,
+    files: &'a [String],
     /// As in the report of `analyze`; null where there is no such traffic.
     collectives: Option<&'a Report>,
 }
@@ -61,25 +60,16 @@ struct Output<'a> {
 impl Collectives {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
         end_on_signal(&STOP);
-        let parts = self.joining.captures(&self.files)?;
-        let captures: Vec<Series> = parts.iter().filter_map(|parts| try_open(parts)).collect();
-        if captures.is_empty() {
-            return Ok(Outcome::Failed);
-        }
-        let is_opened = captures.len() == parts.len();
-        let mut source = Merge::of(captures, Merge::WINDOW_NS);
-        let options = self.tracking.options(1);
-        let mut analysis = Analysis::new(options.clone());
-        let is_all = feed(&mut source, &options, &self.tracking.filter()?, &mut analysis);
-        let files = describe(source.captures(), analysis.frames());
-        let ended = analysis.end().from(files);
+        let (source, is_opened) = Trace::open(&self.joining.captures(&self.files)?);
+        let Some(mut source) = source else { return Ok(Outcome::Failed) };
+        let (ended, is_all) = self.tracking.follow(&mut source)?;
         let report = ended.report();
         let found = report.head.collectives.as_ref();
         let mut out = io::BufWriter::new(io::stdout().lock());
         if self.json {
-            let files = report.head.capture.files.clone();
+            let files = &report.head.capture.files;
             let output = Output { schema: "rdmawire.collectives/1", files, collectives: found };
-            serde_json::to_writer_pretty(&mut out, &output).map_err(io::Error::from)?;
+            json::write(&mut out, &output)?;
             writeln!(out)?;
         } else {
             match found {

@@ -10,9 +10,9 @@ use serde::Serialize;
 
 use super::{
     Outcome,
-    input::{Joining, name_of, open_parts},
     signals::{STOP, end_on_signal},
     terminal::{self, Color},
+    trace::{Merging, Trace},
     tracking::Tracking,
 };
 use rdmawire::report::{Setup, json, text};
@@ -26,13 +26,13 @@ use rdmawire::report::{Setup, json, text};
 #[command(after_help = "Examples:
   rdmawire connections x.pcap
   rdmawire connections --json x.pcap
-  rdmawire connections --top 20 host-a.pcap host-b.pcap")]
+  rdmawire connections --merge host-a.pcap host-b.pcap")]
 pub(super) struct Connections {
-    /// Capture files.
+    /// Capture files; - is standard input. Each capture is answered for by itself, unless they are merged.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     #[command(flatten)]
-    joining: Joining,
+    merging: Merging,
     /// Print a JSON object for each capture, on a line each.
     #[arg(long)]
     json: bool,
@@ -47,7 +47,7 @@ pub(super) struct Connections {
 #[derive(Serialize)]
 struct Output<'a> {
     schema: &'static str,
-    capture: String,
+    files: &'a [String],
     setup_count: u64,
     setups: &'a [Setup],
 }
@@ -56,22 +56,26 @@ impl Connections {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
         end_on_signal(&STOP);
         let mut outcome = Outcome::Done;
-        for parts in self.joining.captures(&self.files)? {
-            let mut source = open_parts(&parts)?;
+        for captures in self.merging.traces(&self.files)? {
+            let (source, is_opened) = Trace::open(&captures);
+            let Some(mut source) = source else {
+                outcome = Outcome::Failed;
+                continue;
+            };
             let (ended, is_all) = self.tracking.follow(&mut source)?;
             let report = ended.report();
             let out = &mut io::stdout().lock();
             if self.json {
                 let (setup_count, setups) = (report.head.setup_count, &report.head.setups[..]);
-                let capture = name_of(&parts);
-                json::write(out, &Output { schema: "rdmawire.connections/1", capture, setup_count, setups })?;
+                let files = &report.head.capture.files;
+                json::write(out, &Output { schema: "rdmawire.connections/1", files, setup_count, setups })?;
                 writeln!(out)?;
             } else {
                 let (width, colour) = (terminal::width(), Color::Auto.is_on());
                 let options = text::Options { width, colour, top: self.top, ..Default::default() };
                 text::write_setups(&report.head, &options, out)?;
             }
-            if !is_all {
+            if !(is_all && is_opened) {
                 outcome = Outcome::Failed;
             }
         }

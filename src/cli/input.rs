@@ -98,7 +98,7 @@ fn in_directory(path: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// The name of a capture in tables.
+/// The name of a capture in output.
 pub(super) fn name_of(parts: &[PathBuf]) -> String {
     parts.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(",")
 }
@@ -243,80 +243,57 @@ pub(super) fn each<S: Source>(
 /// [`each`] until `on_frame` returns false, with this progress.
 pub(super) fn each_while<S: Source>(
     source: &mut S,
-    mut progress: Option<Progress>,
+    progress: Option<Progress>,
     mut on_frame: impl FnMut(u64, &Record<'_>) -> anyhow::Result<bool>,
 ) -> anyhow::Result<FramesRead> {
-    let (mut frames, mut failed, mut is_stopped) = (0, None, false);
-    loop {
-        if STOP.load(Ordering::Relaxed) {
-            is_stopped = true;
-            break;
-        }
-        let record = match source.next() {
-            Ok(Some(record)) => record,
-            Ok(None) => {
-                // Streams end then, too.
-                is_stopped = STOP.load(Ordering::Relaxed);
-                break;
-            }
-            Err(_) if STOP.load(Ordering::Relaxed) => {
-                is_stopped = true;
-                break;
-            }
-            Err(error) => {
-                failed = Some(error);
-                break;
-            }
-        };
-        frames += 1;
-        if !on_frame(frames, &record)? {
-            break;
-        }
-        if let Some(progress) = &mut progress {
-            progress.frame(frames, || source.info().bytes_read);
-        }
-    }
-    Ok(FramesRead { frames, is_stopped, failed })
+    each_step(source, progress, |source, number| {
+        Ok(source.next()?.map(|record| on_frame(number, &record)))
+    })
 }
 
 /// [`each_while`] for commands that copy: `on_frame` is given the reader too, which knows the frame's comments and the interfaces.
 pub(super) fn each_with_reader(
     reader: &mut Series,
-    mut progress: Option<Progress>,
+    progress: Option<Progress>,
     mut on_frame: impl FnMut(u64, &Record<'_>, &Series) -> anyhow::Result<bool>,
 ) -> anyhow::Result<FramesRead> {
-    let (mut frames, mut failed, mut is_stopped, mut bytes) = (0, None, false, Vec::new());
-    loop {
-        if STOP.load(Ordering::Relaxed) {
-            is_stopped = true;
-            break;
-        }
-        let record = match reader.next() {
-            Ok(Some(record)) => record,
-            Ok(None) => break,
-            Err(_) if STOP.load(Ordering::Relaxed) => {
-                is_stopped = true;
-                break;
-            }
-            Err(error) => {
-                failed = Some(error);
-                break;
-            }
-        };
-        frames += 1;
+    let mut bytes = Vec::new();
+    each_step(reader, progress, |reader, number| {
+        let Some(record) = reader.next()? else { return Ok(None) };
         // The reader lends the frame or its comments, not both.
         bytes.clear();
         bytes.extend_from_slice(record.frame);
         let Record { time, link, interface, wire_len, .. } = record;
         let record = Record { time, link, interface, wire_len, frame: &bytes };
-        if !on_frame(frames, &record, reader)? {
-            break;
+        Ok(Some(on_frame(number, &record, reader)))
+    })
+}
+
+/// Calls `step` with the number of each frame, which it reads. It says whether the reading goes on, or `None` after the last frame.
+fn each_step<S: Source>(
+    source: &mut S,
+    mut progress: Option<Progress>,
+    mut step: impl FnMut(&mut S, u64) -> Result<Option<anyhow::Result<bool>>, capture::Error>,
+) -> anyhow::Result<FramesRead> {
+    let is_stopped = || STOP.load(Ordering::Relaxed);
+    let (mut frames, mut failed, mut is_wanted) = (0, None, true);
+    while is_wanted && !is_stopped() {
+        match step(source, frames + 1) {
+            Ok(Some(done)) => is_wanted = done?,
+            Ok(None) => break,
+            Err(error) => {
+                failed = Some(error);
+                break;
+            }
         }
+        frames += 1;
         if let Some(progress) = &mut progress {
-            progress.frame(frames, || reader.info().bytes_read);
+            progress.frame(frames, || source.info().bytes_read);
         }
     }
-    Ok(FramesRead { frames, is_stopped, failed })
+    // Streams end after a signal, too, some with an error.
+    let is_stopped = is_wanted && is_stopped();
+    Ok(FramesRead { frames, is_stopped, failed: failed.filter(|_| !is_stopped) })
 }
 
 /// The properties of captures, of which so many frames were read. Damage is also printed on standard error, and that the user ended the

@@ -42,6 +42,7 @@ mod send;
 mod shell;
 mod signals;
 mod terminal;
+mod trace;
 mod tracking;
 mod wireshark;
 

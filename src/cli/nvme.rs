@@ -6,18 +6,23 @@ use std::{
 };
 
 use clap::Args;
+use serde::Serialize;
 
 use super::{
     Outcome,
-    input::{Joining, each, name_of, open_parts, say_damage},
+    arg::{self, RocePorts},
+    input::{PartFiles, each, say_damage},
     list,
     signals::{STOP, end_on_signal},
+    trace::{Captures, Merging, Trace, name_of_trace},
 };
 use rdmawire::{
-    dissect::dissect,
+    dissect::dissect_with,
+    filter::FrameMeta,
+    icrc,
     nvme::{CommandRow, Commands, OperationRow, QueueRow, Report},
     report::{
-        Summary, clean,
+        Summary, clean, json,
         units::{bytes, count, duration, percent, rate, several},
     },
 };
@@ -32,47 +37,81 @@ use rdmawire::{
   rdmawire nvme x.pcap --commands --top 20
   rdmawire nvme x.pcap --json | jq '.operations[] | {command, namespace, p99: .latency.p99}'")]
 pub(super) struct Nvme {
-    /// The capture, or the parts of one; - is standard input.
+    /// Capture files; - is standard input. Each capture is answered for by itself, unless they are merged.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     #[command(flatten)]
-    joining: Joining,
+    merging: Merging,
     /// Print each command, the slowest first; with --json, in the order of their responses.
     #[arg(long)]
     commands: bool,
     /// Rows of each table; 0: all.
     #[arg(long, value_name = "N", default_value_t = 20)]
     top: usize,
-    /// Print one JSON object.
+    /// Print a JSON object for each capture, on a line each.
     #[arg(long)]
     json: bool,
+    /// Follow only frames that match: `ip.dst == 10.0.0.2`; see `rdmawire explain filter`.
+    #[arg(short, long, value_name = "EXPR")]
+    filter: Option<String>,
+    #[command(flatten)]
+    roce: RocePorts,
 }
 
 /// Commands that are kept one by one.
 const KEPT: usize = 1 << 20;
 
+/// The object of --json.
+#[derive(Serialize)]
+struct Output<'a> {
+    files: Vec<String>,
+    #[serde(flatten)]
+    report: &'a Report,
+}
+
 impl Nvme {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
         end_on_signal(&STOP);
-        let parts = self.joining.one(&self.files)?;
-        let name = name_of(&parts);
-        let mut source = open_parts(&parts)?;
+        let mut outcome = Outcome::Done;
+        for captures in self.merging.traces(&self.files)? {
+            if !self.one(&captures)? {
+                outcome = Outcome::Failed;
+            }
+        }
+        Ok(outcome)
+    }
+
+    /// Answers for one trace. Returns whether all of it could be read.
+    fn one(&self, captures: &[PartFiles]) -> anyhow::Result<bool> {
+        let (source, is_opened) = Trace::open(captures);
+        let Some(mut source) = source else { return Ok(false) };
+        let (filter, options) = (arg::filter(&self.filter)?, self.roce.options());
         let mut commands = Commands::keeping(if self.commands { KEPT } else { 0 });
         let read = each(&mut source, |number, record| {
-            commands.push(number, record, &dissect(record.link, record.frame, record.wire_len));
+            let d = dissect_with(options, record.link, record.frame, record.wire_len);
+            let is_wanted = filter.as_ref().is_none_or(|filter| {
+                let icrc = Some(icrc::verify(&d));
+                filter.matches(&d, &FrameMeta { number, time_ns: record.time.0, icrc })
+            });
+            if is_wanted {
+                commands.push(number, record, &d);
+            }
             Ok(())
         })?;
-        source.files().for_each(say_damage);
+        let files = || source.captures().into_iter().flat_map(|capture| capture.files());
+        files().for_each(say_damage);
+        let name = name_of_trace(captures);
         let is_whole = read.was_read_whole(&name);
         let report = commands.finish();
         let mut out = io::stdout().lock();
         if self.json {
-            serde_json::to_writer_pretty(&mut out, &report).map_err(io::Error::from)?;
+            let files = files().map(|info| info.name.clone()).collect();
+            json::write(&mut out, &Output { files, report: &report })?;
             writeln!(out)?;
         } else {
             self.print(&name, &report, &mut out)?;
         }
-        Ok(if is_whole { Outcome::Done } else { Outcome::Failed })
+        Ok(is_whole && is_opened)
     }
 
     fn print(&self, name: &str, report: &Report, out: &mut impl Write) -> io::Result<()> {

@@ -11,8 +11,9 @@ use clap::Args;
 
 use super::{
     Outcome,
-    input::{self, Joining, PartFiles, Progress, STOP, name_of, open_parts, say_damage},
+    input::{self, PartFiles, Progress, STOP, say_damage},
     output::{self, Kind},
+    trace::{Captures, Merging, Trace, name_of_trace},
     tracking::Tracking,
 };
 use rdmawire::{
@@ -33,11 +34,11 @@ use rdmawire::{
   rdmawire packets --filter 'aeth.nak' host-a.pcap host-b.pcap -o naks.ndjson
   rdmawire packets --messages x.pcap -o messages.csv")]
 pub(super) struct Packets {
-    /// The captures, one after the other; `-` is standard input.
+    /// The captures, one after the other, unless they are merged; `-` is standard input.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     #[command(flatten)]
-    joining: Joining,
+    merging: Merging,
     /// The file to write: .csv, .ndjson, or .parquet where that feature is built in; `-` is CSV on standard output.
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
@@ -68,10 +69,10 @@ fn column(name: &str) -> Result<&'static Column, String> {
 impl Packets {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
         super::signals::end_on_signal(&STOP);
-        let captures = self.joining.captures(&self.files)?;
+        let traces = self.merging.traces(&self.files)?;
         if self.output == Path::new("-") {
             let out = io::BufWriter::new(io::stdout());
-            let (mut out, is_all) = self.write(&captures, out, Format::Csv)?;
+            let (mut out, is_all) = self.write(&traces, out, Format::Csv)?;
             out.flush()?;
             return Ok(if is_all { Outcome::Done } else { Outcome::Failed });
         }
@@ -88,7 +89,7 @@ impl Packets {
             _ => bail!("{}: its name must end in .csv, .ndjson or .parquet", self.output.display()),
         };
         let file = output::create(&self.output, Kind::Other, self.force)?;
-        let (file, is_all) = self.write(&captures, file, format)?;
+        let (file, is_all) = self.write(&traces, file, format)?;
         file.keep().with_context(|| self.output.display().to_string())?;
         Ok(if is_all { Outcome::Done } else { Outcome::Failed })
     }
@@ -96,15 +97,17 @@ impl Packets {
     /// Writes all messages. Returns the file, and whether all captures could be read.
     fn write_messages<W: Write + Send + 'static>(
         &self,
-        captures: &[PartFiles],
+        traces: &[Vec<PartFiles>],
         file: W,
         format: Format,
     ) -> anyhow::Result<(W, bool)> {
         let table = Arc::new(Mutex::new((MessageRows::new(file, format)?, Ok(()))));
         let mut is_all = true;
-        for parts in captures {
-            let mut source = open_parts(parts)?;
-            let (name, to) = (name_of(parts), table.clone());
+        for captures in traces {
+            let (source, is_opened) = Trace::open(captures);
+            is_all &= is_opened;
+            let Some(mut source) = source else { continue };
+            let (name, to) = (name_of_trace(captures), table.clone());
             let metric = Messages::new(move |message| {
                 let (rows, written) = &mut *to.lock().unwrap_or_else(PoisonError::into_inner);
                 if written.is_ok() {
@@ -126,12 +129,12 @@ impl Packets {
     /// Writes all rows. Returns the file, and whether all captures could be read.
     fn write<W: Write + Send + 'static>(
         &self,
-        captures: &[PartFiles],
+        traces: &[Vec<PartFiles>],
         file: W,
         format: Format,
     ) -> anyhow::Result<(W, bool)> {
         if self.messages {
-            return self.write_messages(captures, file, format);
+            return self.write_messages(traces, file, format);
         }
         let filter = self.tracking.filter()?;
         let options = self.tracking.options(1);
@@ -140,11 +143,13 @@ impl Packets {
             columns => Rows::with_columns(file, format, columns)?,
         };
         let mut is_all = true;
-        for parts in captures {
-            let mut source = open_parts(parts)?;
+        for captures in traces {
+            let (source, is_opened) = Trace::open(captures);
+            is_all &= is_opened;
+            let Some(mut source) = source else { continue };
             let is_shown = self.output == Path::new("-") && io::stdout().is_terminal();
             let progress = (!is_shown).then(|| Progress::new(source.info()));
-            rows.begin(&name_of(parts), options.clone())?;
+            rows.begin(&name_of_trace(captures), options.clone())?;
             let read = input::each_while(&mut source, progress, |number, record| {
                 let (d, icrc) = options.examine(record);
                 let meta = FrameMeta { number, time_ns: record.time.0, icrc: Some(icrc) };
@@ -155,7 +160,7 @@ impl Packets {
                 Ok(true)
             })?;
             is_all &= read.was_read_whole(&source.info().name);
-            source.files().for_each(say_damage);
+            source.captures().into_iter().flat_map(|capture| capture.files()).for_each(say_damage);
         }
         Ok((rows.finish()?, is_all && !STOP.load(Ordering::Relaxed)))
     }

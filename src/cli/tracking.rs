@@ -8,12 +8,13 @@ use super::{
     arg::{self, Check, RocePorts},
     input::{self, Progress, STOP, describe},
     say,
+    trace::Captures,
 };
 use rdmawire::{
     analyze::{
         Analysis, Ended, KnownConnection, Links, Options, QosMap, StormProfile, TrimProfile, metric::Metric,
     },
-    capture::{self, Interface, Series, Source},
+    capture::{self, Interface, Source},
     dissect::Dissection,
     filter::{Filter, FrameMeta},
     grammar::units,
@@ -104,22 +105,26 @@ impl Tracking {
     }
 
     /// Analyzes a source on this thread. Returns the analysis, and whether all of the source could be read; errors are printed.
-    pub(super) fn follow(&self, source: &mut Series) -> anyhow::Result<(Ended, bool)> {
+    pub(super) fn follow(&self, source: &mut impl Captures) -> anyhow::Result<(Ended, bool)> {
         self.follow_by(Analysis::new(self.options(1)), source)
     }
 
     /// [`follow`](Self::follow) with a metric beside the built-in ones.
     pub(super) fn follow_with(
         &self,
-        source: &mut Series,
+        source: &mut impl Captures,
         metric: impl Metric,
     ) -> anyhow::Result<(Ended, bool)> {
         self.follow_by(Analysis::with(self.options(1), metric), source)
     }
 
-    fn follow_by(&self, mut analysis: Analysis, source: &mut Series) -> anyhow::Result<(Ended, bool)> {
+    fn follow_by(
+        &self,
+        mut analysis: Analysis,
+        source: &mut impl Captures,
+    ) -> anyhow::Result<(Ended, bool)> {
         let is_all = feed(source, &self.options(1), &self.filter()?, &mut analysis);
-        let files = describe([&*source].into_iter(), analysis.frames());
+        let files = describe(source.captures().into_iter(), analysis.frames());
         Ok((analysis.end().from(files), is_all))
     }
 }

@@ -59,11 +59,11 @@ impl Progress {
 /// The length of all intervals together, each moment once.
 pub(super) fn union(intervals: &mut [(i64, i64)]) -> u64 {
     intervals.sort_unstable();
-    let (mut sum, mut reached) = (0, i64::MIN);
+    let (mut sum, mut reached) = (0u64, i64::MIN);
     for &(from, to) in intervals.iter() {
         let from = from.max(reached);
         if to > from {
-            sum += to.abs_diff(from);
+            sum = sum.saturating_add(to.abs_diff(from));
             reached = to;
         }
     }

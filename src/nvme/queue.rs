@@ -337,11 +337,13 @@ impl Open {
 }
 
 impl Time {
+    /// The times of a capture may say anything: sums end at the largest number.
     pub(super) fn add(&mut self, other: &Time) {
-        self.latency += other.latency;
-        self.recovering += other.recovering;
-        self.data += other.data;
-        self.controller += other.controller;
+        let grow = |to: &mut u64, more: u64| *to = to.saturating_add(more);
+        grow(&mut self.latency, other.latency);
+        grow(&mut self.recovering, other.recovering);
+        grow(&mut self.data, other.data);
+        grow(&mut self.controller, other.controller);
     }
 }
 
@@ -354,7 +356,7 @@ impl Sums {
         self.last = self.last.max(done.start.saturating_add_unsigned(done.time.latency));
         self.latency.add(done.time.latency);
         self.time.add(&done.time);
-        self.bytes += done.bytes;
+        self.bytes = self.bytes.saturating_add(done.bytes);
         self.failed += u64::from(done.status.is_error());
     }
 }
@@ -363,11 +365,11 @@ impl Depth {
     fn change(&mut self, time: i64, by: i32, entries: Option<u32>) {
         if self.now > 0 {
             let ns = time.saturating_sub(self.since).max(0) as u64;
-            self.ns += ns;
-            self.area += u128::from(ns) * u128::from(self.now);
+            self.ns = self.ns.saturating_add(ns);
+            self.area = self.area.saturating_add(u128::from(ns) * u128::from(self.now));
             // One entry stays free.
             if entries.is_some_and(|entries| self.now + 1 >= entries) {
-                self.full_ns += ns;
+                self.full_ns = self.full_ns.saturating_add(ns);
             }
         }
         self.since = time;

@@ -297,18 +297,19 @@ impl RequestTime {
         parts.join(", ")
     }
 
-    /// Adds another one.
+    /// Adds another one. The times of a capture may say anything: sums end at the largest number.
     pub fn add(&mut self, other: &RequestTime) {
+        let grow = |to: &mut u64, more: u64| *to = to.saturating_add(more);
         let sum = |to: &mut Option<u64>, more: Option<u64>| {
             if let Some(more) = more {
-                *to = Some(to.unwrap_or(0) + more);
+                *to = Some(to.unwrap_or(0).saturating_add(more));
             }
         };
-        self.lasted_ns += other.lasted_ns;
-        self.network_ns += other.network_ns;
-        self.paused_ns += other.paused_ns;
-        self.recovering_ns += other.recovering_ns;
-        self.transfer_ns += other.transfer_ns;
+        grow(&mut self.lasted_ns, other.lasted_ns);
+        grow(&mut self.network_ns, other.network_ns);
+        grow(&mut self.paused_ns, other.paused_ns);
+        grow(&mut self.recovering_ns, other.recovering_ns);
+        grow(&mut self.transfer_ns, other.transfer_ns);
         sum(&mut self.receiver_late_ns, other.receiver_late_ns);
         sum(&mut self.sender_late_ns, other.sender_late_ns);
         sum(&mut self.late_ns, other.late_ns);

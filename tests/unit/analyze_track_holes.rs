@@ -18,6 +18,19 @@ fn holes_are_filled_from_all_sides() {
     assert_eq!(holes.iter().map(|h| (h.start, h.end)).collect::<Vec<_>>(), [(12, 14), (16, 19)]);
 }
 
+/// Two READs that asked for the same PSNs: each of these is missing once, and one hole never becomes larger than it was.
+#[test]
+fn holes_are_disjoint() {
+    let mut holes = Holes::default();
+    holes.push(10..40, 1, None);
+    holes.push(20..30, 2, None);
+    holes.push(5..50, 3, None);
+    let all = |holes: &Holes| holes.iter().map(|h| (h.start, h.end, h.time)).collect::<Vec<_>>();
+    assert_eq!((all(&holes), holes.psns()), (vec![(5, 10, 3), (10, 40, 1), (40, 50, 3)], 45));
+    holes.fill(0..100);
+    assert_eq!((all(&holes), holes.psns()), (vec![], 0));
+}
+
 #[test]
 fn their_number_is_bounded_and_none_is_uncounted() {
     let mut holes = Holes::default();

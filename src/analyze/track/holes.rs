@@ -32,24 +32,31 @@ heap! { Holes { holes } Hole {} }
 const MAX_HOLES: usize = 4096;
 
 impl Holes {
-    /// A range was skipped. Nearly always, it is beyond all others.
+    /// A range was skipped. Nearly always, it is beyond all others. What of it is in a hole already stays in that one: two READs may have
+    /// asked for one PSN.
     pub(crate) fn push(&mut self, range: Range<u64>, time: i64, id: Option<u16>) {
-        if range.is_empty() {
-            return;
+        let mut start = range.start;
+        while start < range.end {
+            let (until, after) = match self.holes.get(self.first_behind(start)) {
+                Some(hole) => (hole.start.min(range.end), hole.end),
+                None => (range.end, range.end),
+            };
+            if start < until {
+                self.insert(Hole { start, end: until, time, id });
+            }
+            start = after;
         }
+    }
+
+    /// A hole that is in no other one.
+    fn insert(&mut self, hole: Hole) {
         if self.holes.len() == MAX_HOLES {
             let old: u64 = self.holes.drain(..MAX_HOLES / 4).map(|hole| hole.end - hole.start).sum();
             self.forgotten += old;
             self.total -= old;
         }
-        self.total += range.end - range.start;
-        let at = match self.holes.last() {
-            Some(last) if last.start >= range.start => {
-                self.holes.partition_point(|hole| hole.start < range.start)
-            }
-            _ => self.holes.len(),
-        };
-        self.holes.insert(at, Hole { start: range.start, end: range.end, time, id });
+        self.total += hole.end - hole.start;
+        self.holes.insert(self.first_behind(hole.start), hole);
     }
 
     /// The hole with this PSN.

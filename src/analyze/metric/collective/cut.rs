@@ -99,7 +99,7 @@ impl Timed {
         let Some(request) = of.requests.get(self.request) else { return };
         let (begin, end) = (self.begin, self.end);
         let first = self.first.unwrap_or(end).clamp(begin, end);
-        let mut time = RequestTime { lasted_ns: ns(end - begin), ..RequestTime::default() };
+        let mut time = RequestTime { lasted_ns: ns_between(begin, end), ..RequestTime::default() };
         // What went before the data.
         let lost_cts;
         let mut from = first;
@@ -107,31 +107,31 @@ impl Timed {
             (Some(cts), Some(asked)) => {
                 let cts = cts.clamp(begin, first);
                 let asked = asked.clamp(cts, first);
-                lost_cts = asked - cts;
-                let waited = first - asked;
+                lost_cts = asked.saturating_sub(cts);
+                let waited = first.saturating_sub(asked);
                 let round_trip = of.round_trip_to_sender(all).unwrap_or(0).min(waited);
                 // Without data it never came: all of it is the sender's.
                 let round_trip = if self.first.is_some() { round_trip } else { 0 };
-                time.receiver_late_ns = Some(ns(cts - begin));
-                time.sender_late_ns = Some(ns(waited - round_trip));
-                from = first - round_trip;
+                time.receiver_late_ns = Some(ns_between(begin, cts));
+                time.sender_late_ns = Some(ns(waited.saturating_sub(round_trip)));
+                from = first.saturating_sub(round_trip);
             }
             _ => {
                 lost_cts = 0;
-                time.late_ns = Some(ns(first - begin));
+                time.late_ns = Some(ns_between(begin, first));
             }
         }
-        let network_ns = end - from + lost_cts;
+        let network_ns = end.saturating_sub(from).saturating_add(lost_cts);
         time.network_ns = ns(network_ns);
         let within = (from, end);
         let ways: Vec<&Way> = request_ways(all, request);
         let recoveries = ways.iter().flat_map(|way| way.recoveries.iter().copied());
         let recovering = union(recoveries, within);
         let paused = union(self.pauses(all, network, &ways, within).into_iter(), within);
-        let recovering_only = total(&recovering) - overlap(&recovering, &paused);
+        let recovering_only = total(&recovering).saturating_sub(overlap(&recovering, &paused));
         time.paused_ns = ns(total(&paused));
-        time.recovering_ns = ns(recovering_only + lost_cts);
-        time.transfer_ns = time.network_ns.saturating_sub(time.paused_ns + time.recovering_ns);
+        time.recovering_ns = ns(recovering_only.saturating_add(lost_cts));
+        time.transfer_ns = time.network_ns.saturating_sub(time.paused_ns.saturating_add(time.recovering_ns));
         self.cut_transfer(&mut time, all, network, request, &ways);
         self.time = time;
     }
@@ -228,6 +228,11 @@ pub(super) fn ns(time: i64) -> u64 {
     time.max(0) as u64
 }
 
+/// From one time to another. Those of a capture may be as far apart as numbers allow.
+pub(super) fn ns_between(from: i64, to: i64) -> u64 {
+    ns(to.saturating_sub(from))
+}
+
 /// The parts of a time that these spans cover, in order and without overlaps.
 fn union(spans: impl Iterator<Item = (i64, i64)>, (from, to): (i64, i64)) -> Vec<(i64, i64)> {
     let clipped = spans.map(|(start, end)| (start.max(from), end.min(to))).filter(|(start, end)| start < end);
@@ -244,10 +249,18 @@ fn union(spans: impl Iterator<Item = (i64, i64)>, (from, to): (i64, i64)) -> Vec
 }
 
 fn total(spans: &[(i64, i64)]) -> i64 {
-    spans.iter().map(|(start, end)| end - start).sum()
+    spans.iter().fold(0, |sum: i64, (start, end)| sum.saturating_add(end.saturating_sub(*start)))
 }
 
-/// How much of these times is in both.
-fn overlap(a: &[(i64, i64)], b: &[(i64, i64)]) -> i64 {
-    a.iter().flat_map(|x| b.iter().map(move |y| (x.1.min(y.1) - x.0.max(y.0)).max(0))).sum()
+/// How much of these times is in both: each in order and without overlaps.
+fn overlap(mut a: &[(i64, i64)], mut b: &[(i64, i64)]) -> i64 {
+    let mut sum = 0i64;
+    while let ([x, ..], [y, ..]) = (a, b) {
+        sum = sum.saturating_add(x.1.min(y.1).saturating_sub(x.0.max(y.0)).max(0));
+        match x.1 < y.1 {
+            true => a = &a[1..],
+            false => b = &b[1..],
+        }
+    }
+    sum
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Collectives,
-    cut::{Timed, ns},
+    cut::{Timed, ns, ns_between},
 };
 use crate::report::{
     self, CollectiveCause, CollectiveConnection, CollectiveOperation, RequestTime, Straggler, Topology,
@@ -42,7 +42,7 @@ pub(super) fn group(timed: &mut [Timed], connections: usize) -> Option<Vec<Span>
     let mut silences = Vec::new();
     for one in timed.iter().filter(|one| one.shows_data) {
         if until != i64::MIN && one.begin > until {
-            silences.push(one.begin - until);
+            silences.push(one.begin.saturating_sub(until));
         }
         until = until.max(one.end);
     }
@@ -148,7 +148,7 @@ impl Usual {
         ];
         let most =
             parts.into_iter().max_by_key(|(lost, _)| *lost).map_or(CollectiveCause::Slow, |(_, cause)| cause);
-        (paused_ns + recovering_ns + slow, most)
+        (paused_ns.saturating_add(recovering_ns).saturating_add(slow), most)
     }
 }
 
@@ -168,7 +168,7 @@ pub(super) fn rows(
         }
     }
     let row = |(operation, (span, members)): (usize, (&Span, Vec<usize>))| {
-        let lasted = ns(span.end - span.start);
+        let lasted = ns_between(span.start, span.end);
         let bytes = members.iter().map(|&at| timed[at].bytes).sum();
         let blame = Waits { all, timed, members: &members, usual: &usual }.blame(lasted);
         let mut row = CollectiveOperation {
@@ -243,7 +243,7 @@ enum Wait {
 impl Wait {
     fn lost(&self) -> u64 {
         match self {
-            Wait::Sender(from, to) | Wait::Receiver(from, to) => ns(to - from),
+            Wait::Sender(from, to) | Wait::Receiver(from, to) => ns_between(*from, *to),
             Wait::Network(lost, _) => *lost,
         }
     }
@@ -299,7 +299,7 @@ impl Waits<'_> {
         let activity = |one: &Timed| one.last.or(one.cts).unwrap_or(one.begin);
         let last = self.members.iter().map(|&at| activity(&self.timed[at])).max()?;
         let first = self.members.iter().map(|&at| self.timed[at].begin).min()?;
-        let silent = self.all.last_ns - last;
+        let silent = self.all.last_ns.saturating_sub(last);
         let is_open = |one: &Timed| one.shows_data && !one.is_complete;
         let open = self.members.iter().copied().filter(|&at| is_open(&self.timed[at]));
         let mut began: BTreeMap<usize, usize> = BTreeMap::new();
@@ -317,7 +317,7 @@ impl Waits<'_> {
             self.timed.iter().filter(|one| one.is_complete).map(|one| one.time.lasted_ns as i64).max();
         if silent < HUNG_NS
             || !self.is_resent_at_the_end(at)
-                && silent < longest.map_or(last - first, |longest| longest.saturating_mul(HUNG))
+                && silent < longest.map_or(last.saturating_sub(first), |longest| longest.saturating_mul(HUNG))
         {
             return None;
         }
@@ -348,7 +348,7 @@ impl Waits<'_> {
             true => Wait::Receiver(one.begin, asked),
             false => {
                 let to = one.first.unwrap_or(one.end);
-                Wait::Sender(to - sender as i64, to)
+                Wait::Sender(to.saturating_sub_unsigned(sender), to)
             }
         }
     }
@@ -366,13 +366,13 @@ impl Waits<'_> {
             let one = &self.timed[other];
             let Some((sender, receiver)) = ends(self.all, one.connection) else { return false };
             // It went on soon after the other one ended, and waited for it most of the time.
-            let near = (to - from) / 4;
+            let near = to.saturating_sub(from) / 4;
             let arrived = one.last.unwrap_or(i64::MAX);
-            let is_there = arrived > from && arrived <= to && to - arrived <= near;
+            let is_there = arrived > from && arrived <= to && to.saturating_sub(arrived) <= near;
             other != at
                 && (receiver == late || !is_sender && sender == late)
                 && is_there
-                && self.wait(other).lost() * 2 >= ns(to - from)
+                && self.wait(other).lost().saturating_mul(2) >= ns_between(from, to)
         };
         let candidates = self.members.iter().copied().filter(is_part);
         candidates.max_by_key(|&other| self.wait(other).lost())
@@ -400,7 +400,7 @@ pub(super) fn hung(all: &Collectives, timed: &[Timed]) -> Option<Straggler> {
 /// The time from one operation to the next one: the median.
 pub(super) fn period(operations: &[CollectiveOperation]) -> Option<u64> {
     let mut apart: Vec<u64> =
-        operations.windows(2).map(|pair| ns(pair[1].start_ns - pair[0].start_ns)).collect();
+        operations.windows(2).map(|pair| ns_between(pair[0].start_ns, pair[1].start_ns)).collect();
     apart.sort_unstable();
     apart.get(apart.len() / 2).copied()
 }
@@ -419,7 +419,7 @@ pub(super) fn stragglers(operations: &[CollectiveOperation]) -> Vec<Straggler> {
             ..Straggler::default()
         });
         row.operations += 1;
-        row.lost_ns += one.lost_ns.unwrap_or(0);
+        row.lost_ns = row.lost_ns.saturating_add(one.lost_ns.unwrap_or(0));
         row.queue_pairs.extend(one.queue_pair);
     }
     let mut rows: Vec<Straggler> = all.into_values().collect();

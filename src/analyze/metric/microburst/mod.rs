@@ -193,7 +193,7 @@ impl Microbursts {
         if time.wrapping_sub(receiver.start) as u64 >= receiver.cell_ns {
             return self.enter_cell(flow, at, time, bytes);
         }
-        receiver.bytes += bytes;
+        receiver.bytes = receiver.bytes.saturating_add(bytes);
         receiver.last = time;
     }
 
@@ -255,7 +255,7 @@ impl Microbursts {
         self.last_ns = self.last_ns.max(time);
         let senders = &mut self.senders;
         let Some(receiver) = self.receivers.get_mut(at as usize) else { return };
-        let (busy, since) = (self.busy, time - receiver.last);
+        let (busy, since) = (self.busy, time.saturating_sub(receiver.last));
         let rest = match receiver.next_cell(time) {
             Some(cell) => receiver.leave_cells(cell, since, bytes, busy, |receiver, cell| {
                 senders.step(at, receiver, cell, busy)

@@ -123,7 +123,7 @@ impl Receiver {
                 step(this, cell);
             }
         };
-        if !(1..=SPREAD_NS).contains(&since) || cell.start - self.start > MOST_CELLS * CELL_NS {
+        if !(1..=SPREAD_NS).contains(&since) || cell.start.saturating_sub(self.start) > MOST_CELLS * CELL_NS {
             end_cell(self, cell.before(), bytes);
             end_cell(self, cell, 0);
             return 0;
@@ -133,7 +133,7 @@ impl Receiver {
             let part = u64::from(bytes) * (end.start - from).max(0) as u64 / since as u64;
             let part = (part as u32).min(rest);
             rest -= part;
-            self.bytes += part;
+            self.bytes = self.bytes.saturating_add(part);
             end_cell(self, end, 0);
             (from, end) = (end.start, end.next());
         }

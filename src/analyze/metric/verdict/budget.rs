@@ -49,7 +49,7 @@ impl Early {
             known = Early { start: gap.start, ..Early::default() };
         }
         let mut pace = Pace(known.ns[Early::SENDING], known.paces);
-        let parts = gap.parts(&mut pace, false).map(|part| (part.cause, part.to - part.from));
+        let parts = gap.parts(&mut pace, false).map(|part| (part.cause, part.to.saturating_sub(part.from)));
         let place = |cause: TimeCause| Early::CAUSES.iter().position(|&one| one == cause);
         // A long wait may be an answer that is late.
         let is_simple = |&(cause, ns): &(TimeCause, i64)| match place(cause) {
@@ -106,7 +106,7 @@ impl Pace {
         if !self.is_usual(ns) {
             return TimeCause::Unknown;
         }
-        *self = Pace(self.0 + ns, self.1.saturating_add(1));
+        *self = Pace(self.0.saturating_add(ns), self.1.saturating_add(1));
         TimeCause::Sending
     }
 }
@@ -212,7 +212,7 @@ impl TimeBudget {
     pub(super) fn divide(&mut self, gap: &Gap, parts: [Part; 3], stops: &[Stop]) {
         let mut left = parts.map(|part| part.to.saturating_sub(part.from));
         held(gap, &parts, stops, |at, stop, ns| {
-            left[at] -= ns;
+            left[at] = left[at].saturating_sub(ns);
             if ns as u64 > self.longest[TimeCause::Paused as usize].0 {
                 self.paused_by = Some(stop.source);
             }
@@ -232,8 +232,9 @@ impl TimeBudget {
             }
             self.add(cause, left, gap.from, gap.frame);
             let rtt = gap.rtt.map_or(i64::MAX / LATE_ROUND_TRIPS, i64::from);
-            if patience.is_some_and(|most| left > LATE_NS && left > rtt * most) {
-                self.late = (self.late.0 + left as u64, self.late.1.saturating_add(1));
+            if patience.is_some_and(|most| left > LATE_NS && left > rtt.saturating_mul(most)) {
+                grow(&mut self.late.0, left as u64);
+                self.late.1 = self.late.1.saturating_add(1);
             }
         }
     }

@@ -1,0 +1,112 @@
+//! What a command reads as one: a capture, or with `--merge` all of them.
+
+use std::{io, path::PathBuf};
+
+use clap::Args;
+
+use super::input::{Joining, PartFiles, name_of, try_open};
+use rdmawire::capture::{Error, Info, Merge, Record, Series, SharedRecord, Source};
+
+/// Which files are one capture, and which captures one trace.
+#[derive(Debug, Args)]
+pub(super) struct Merging {
+    #[command(flatten)]
+    joining: Joining,
+    /// Merge all captures into one trace, in the order of time: those of several hosts, or of several interfaces.
+    #[arg(long)]
+    merge: bool,
+}
+
+impl Merging {
+    /// The traces that are meant by these paths, each with its captures.
+    pub(super) fn traces(&self, paths: &[PathBuf]) -> io::Result<Vec<Vec<PartFiles>>> {
+        let captures = self.joining.captures(paths)?;
+        Ok(match self.merge {
+            true => vec![captures],
+            false => captures.into_iter().map(|parts| vec![parts]).collect(),
+        })
+    }
+}
+
+/// A capture, or several that are read as one.
+#[derive(Debug)]
+pub(super) enum Trace {
+    One(Box<Series>),
+    Merged(Box<Merge>),
+}
+
+impl Trace {
+    /// Opens captures. Returns what there is to read, if anything, and whether all could be opened; errors are printed.
+    pub(super) fn open(captures: &[PartFiles]) -> (Option<Trace>, bool) {
+        let mut opened: Vec<Series> = captures.iter().filter_map(|parts| try_open(parts)).collect();
+        let is_all = opened.len() == captures.len();
+        let trace = match (captures, opened.pop()) {
+            (_, None) => None,
+            ([_], Some(one)) => Some(Trace::One(one.into())),
+            (_, Some(last)) => {
+                opened.push(last);
+                Some(Trace::Merged(Merge::of(opened, Merge::WINDOW_NS).into()))
+            }
+        };
+        (trace, is_all)
+    }
+
+}
+
+/// What has captures, each in one file or in several.
+pub(super) trait Captures: Source {
+    fn captures(&self) -> Vec<&Series>;
+}
+
+impl Captures for Series {
+    fn captures(&self) -> Vec<&Series> {
+        vec![self]
+    }
+}
+
+impl Captures for Trace {
+    fn captures(&self) -> Vec<&Series> {
+        match self {
+            Trace::One(capture) => vec![capture],
+            Trace::Merged(merge) => merge.captures().collect(),
+        }
+    }
+}
+
+/// The name of a trace in output, as tables have it.
+pub(super) fn name_of_trace(captures: &[PartFiles]) -> String {
+    match captures {
+        [first, _, ..] => format!("{} and {} more", name_of(first), captures.len() - 1),
+        _ => captures.first().map_or_else(String::new, |parts| name_of(parts)),
+    }
+}
+
+impl Source for Trace {
+    fn next(&mut self) -> Result<Option<Record<'_>>, Error> {
+        match self {
+            Trace::One(capture) => capture.next(),
+            Trace::Merged(merge) => merge.next(),
+        }
+    }
+
+    fn next_shared(&mut self) -> Result<Option<SharedRecord<'_>>, Error> {
+        match self {
+            Trace::One(capture) => capture.next_shared(),
+            Trace::Merged(merge) => merge.next_shared(),
+        }
+    }
+
+    fn next_batch(&mut self, on_record: impl FnMut(&Record<'_>)) -> Result<u64, Error> {
+        match self {
+            Trace::One(capture) => (**capture).next_batch(on_record),
+            Trace::Merged(merge) => (**merge).next_batch(on_record),
+        }
+    }
+
+    fn info(&self) -> &Info {
+        match self {
+            Trace::One(capture) => capture.info(),
+            Trace::Merged(merge) => merge.info(),
+        }
+    }
+}
