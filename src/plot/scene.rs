@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    analyze::metric::timeline::{FlowTimeline, Timeline, What, pause_chart},
+    analyze::metric::timeline::{FlowTimeline, Timeline, What, pause_chart, pause_senders},
     report::{
         Flow, View,
         chart::{Band, Chart, Mark, Series},
@@ -325,8 +325,9 @@ impl Scene {
         let first = report.head.capture.first_ns.unwrap_or(0);
         let clock = Clock::of_capture(report);
         let mut scene = Scene::over_time("Pauses".into(), &clock, "who asked for a pause");
+        let sender = pause_senders(report);
         let chart = pause_chart(&timeline.pauses(), first, |pause| {
-            format!("if{} {} {}", pause.interface, pause.sender, priority(pause.priority))
+            format!("if{} {} {}", pause.interface, sender(pause), priority(pause.priority))
         });
         let Some(chart) = chart else { return scene };
         scene.y.names = chart.series.iter().map(|series| series.name.clone()).collect();

@@ -80,6 +80,8 @@ records! {
         pub id: Cow<'static, str>,
         /// The finding, in one sentence.
         pub text: String,
+        /// What to do next; empty where there is nothing to do.
+        pub next: String,
         /// Time that flows lost by it, in nanoseconds; `None` where that is not known.
         pub time_lost_ns: Option<u64>,
     }
@@ -180,6 +182,7 @@ impl Totals {
                 severity: finding.severity,
                 id: finding.id.clone(),
                 text: finding.text.clone(),
+                next: finding.next.clone(),
                 time_lost_ns: finding.time_lost_ns,
             }),
             cnps: report.head.congestion.cnps,

@@ -1,7 +1,7 @@
 //! `analyze --html`: the page says what the JSON says, stands alone, and gives hostile names no way out.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
     process::Command,
@@ -101,6 +101,25 @@ fn several_captures_are_one_page_with_a_table_on_top() {
     // As sha256sum says.
     let known = "fefbbf468aeb30b58fd85148a8a0dfc45c214668171126a20a0527c8809e8e92";
     assert!(page.contains(known));
+}
+
+/// The script of the page would stop at the first place without data, and show nothing below it.
+#[test]
+fn places_of_tables_have_their_data() {
+    let captures = ["nccl_ring-A.pcap.zst", "cm_rping-A.pcap", "ecn_rc_write-A.pcap.zst", "loss1_rc_write-B-300.pcap"];
+    let mut seen = BTreeSet::new();
+    for capture in captures {
+        let page = page(&[&format!("pcaps/{capture}")]);
+        let data = &islands(&page)[0];
+        for place in page.split("data-table=\"").skip(1) {
+            let name = place.split('"').next().unwrap();
+            assert!(data[name]["columns"].is_array(), "{capture}: {name}");
+            seen.insert(name.to_owned());
+        }
+    }
+    for name in ["flows", "connections", "episodes", "slow", "marked", "setups", "classes", "collective_connections"] {
+        assert!(seen.contains(name), "no page shows {name}");
+    }
 }
 
 /// Every text of a report as a stranger would like to write it.

@@ -20,7 +20,7 @@ use super::{
     View,
     chart::Picture,
     clean, json,
-    set::{Set, Totals},
+    set::{Set, Totals, names},
     units::{bytes, several, utc},
 };
 
@@ -54,12 +54,17 @@ impl Made {
         };
         write!(out, "{}", head(&title).into_string().trim_end_matches("</html>"))?;
         write!(out, "<body><a class=\"skip\" href=\"#main\">Skip to the report</a><main id=\"main\">")?;
+        let mut short = Vec::new();
         if articles.len() != 1 {
             let set = Set::of_summaries(articles.iter().map(|one| one.totals.clone()).collect());
-            write!(out, "{}", sections::overview(&set).into_string())?;
+            short = names(&set.summaries);
+            write!(out, "{}", sections::overview(&set, &short).into_string())?;
         }
         for (at, article) in articles.iter().enumerate() {
-            let name = name(&article.totals);
+            let name = match short.get(at) {
+                Some(short) => clean(short).into_owned(),
+                None => name(&article.totals),
+            };
             let (open, close) = ("<article class=\"capture\" id=\"c", "</article>");
             write!(out, "{open}{at}\"><h1>{}</h1>", html!((name)).into_string())?;
             write!(out, "{}", article.html.0)?;
@@ -229,6 +234,9 @@ struct Table {
     rows: Vec<Vec<Cell>>,
     /// Rows that the page does not have.
     left_out: u64,
+    /// Of flows: so many rows are in trouble, and come first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    in_trouble: Option<u64>,
 }
 #[derive(Clone, Debug, Serialize)]
 struct Head {

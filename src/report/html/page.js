@@ -60,6 +60,7 @@ class Grid {
     this.place = place;
     this.columns = table.columns;
     this.rows = table.rows;
+    this.inTrouble = table.in_trouble;
     this.order = this.rows.map((_, at) => at);
     this.sorted = null;
     this.found = null;
@@ -78,11 +79,9 @@ class Grid {
     this.scroller = make('div', { class: 'scroll grid', tabindex: 0, role: 'region', 'aria-label': caption,
       onscroll: () => this.draw(), onkeydown: event => this.key(event) }, this.table);
     const tools = make('div', { class: 'tools' }, make('label', {}, 'Filter', this.query));
-    const trouble = this.columns.findIndex(column => column.label === 'trouble');
-    if (trouble >= 0) {
+    if (this.inTrouble) {
       this.only = make('input', { type: 'checkbox', onchange: () => this.filter() });
       tools.append(make('label', {}, this.only, 'only in trouble'));
-      this.trouble = trouble;
     }
     tools.append(this.count);
     // What happened in the row that was clicked: the lines of its frames.
@@ -148,14 +147,15 @@ class Grid {
         default: return row => number(row) === wanted || this.text(row, at).toLowerCase() === match[3].toLowerCase();
       }
     });
-    if (this.only?.checked) terms.push(row => row[this.trouble] > 0);
-    return row => terms.every(term => term(row));
+    // Those in trouble come first.
+    if (this.only?.checked) terms.push((_, at) => at < this.inTrouble);
+    return (row, at) => terms.every(term => term(row, at));
   }
 
   /** Filters and sorts all rows, and draws those that are seen. */
   show() {
     const matches = this.matcher();
-    this.order = this.rows.map((_, at) => at).filter(at => matches(this.rows[at]));
+    this.order = this.rows.map((_, at) => at).filter(at => matches(this.rows[at], at));
     if (this.sorted) {
       const { at, down } = this.sorted;
       this.order.sort((a, b) => {

@@ -6,7 +6,7 @@ use super::{Lines, Table, tables::Tables};
 use crate::report::{
     Capture, Cost, Finding, NotDecoded, Overhead, Price, SECTIONS, Severity, View, clean,
     section::{InPage, Section},
-    set::{Set, Totals, names},
+    set::{Set, Totals},
     units::{bits_per_second, bytes, count, duration, percent, several, utc},
 };
 
@@ -264,15 +264,17 @@ fn other_costs(total: &Cost) -> String {
 }
 
 /// Several captures in a table.
-pub(super) fn overview(set: &Set) -> Markup {
-    let names = names(&set.summaries);
+pub(super) fn overview(set: &Set, names: &[String]) -> Markup {
     let cells = |totals: &Totals| html! { @for (_, sum) in totals.columns() { td.n { (count(sum)) } } };
     html! {
         nav aria-label="Captures" {
             h1 { (count(set.summaries.len() as u64)) " captures" }
             @if let Some(verdict) = &set.verdict {
                 section.verdict aria-label="Verdict" {
-                    p { a href=(format!("#c{}", verdict.capture)) { (clean(&names[verdict.capture])) } ": " (clean(&verdict.text())) "." }
+                    p { "What weighs most is in " a href=(format!("#c{}", verdict.capture)) { (clean(&names[verdict.capture])) } ":" }
+                    p { (clean(&verdict.text())) "." }
+                    @let next = &verdict.headline.next;
+                    @if !next.is_empty() { p { "What to do next: " (clean(next)) "." } }
                     @if let Some(next) = verdict.next() { p { (next) "." } }
                 }
             }

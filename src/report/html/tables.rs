@@ -31,7 +31,7 @@ pub(super) struct Tables {
     pub(super) marked: Table,
     pub(super) setups: Table,
     pub(super) classes: Table,
-    pub(super) collectives: Table,
+    pub(super) collective_connections: Table,
     pub(super) hosts: Hosts,
     pub(super) pictures: Vec<Picture>,
     pub(super) lines: Lines,
@@ -44,7 +44,7 @@ impl Tables {
             "marked" => &self.marked,
             "setups" => &self.setups,
             "classes" => &self.classes,
-            "collective_connections" => &self.collectives,
+            "collective_connections" => &self.collective_connections,
             "pauses" => &self.pauses,
             "pause_tree" => &self.pause_tree,
             "ports" => &self.ports,
@@ -59,14 +59,15 @@ pub(super) fn tables(report: &View<'_>, pictures: Vec<Picture>, lines: Lines, mo
     place.sort_unstable();
     let mut shown = place.into_iter().peekable();
     let mut flows: Vec<Vec<Cell>> = vec![Vec::new(); order.len()];
-    let (mut pairs, mut ports) = (BTreeMap::new(), BTreeMap::new());
+    let (mut pairs, mut ports, mut in_trouble) = (BTreeMap::new(), BTreeMap::new(), 0);
     // All flows are in the sums. To make a flow's row takes a while: each is made once.
     for (at, flow) in report.flows.iter().enumerate() {
+        let sum = Sum::of(&flow);
         if let Some((_, nth)) = shown.next_if(|(next, _)| *next == at) {
+            in_trouble += u64::from(sum.trouble() > 0);
             let number = Cell::Number(at as u64);
             flows[nth] = iter::once(number).chain(FLOWS.iter().map(|column| column.cell(&flow))).collect();
         }
-        let sum = Sum::of(&flow);
         pairs.entry((flow.src.clone(), flow.dst.clone())).or_insert_with(Sum::default).add(&sum);
         let port = match flow.udp_src_ports[..] {
             [] => continue,
@@ -76,7 +77,7 @@ pub(super) fn tables(report: &View<'_>, pictures: Vec<Picture>, lines: Lines, mo
         ports.entry(port).or_insert_with(Sum::default).add(&sum);
     }
     let mut ports: Vec<_> = ports.into_iter().collect();
-    ports.sort_by_key(|(_, Sum { of: [bytes, .., trouble], .. })| std::cmp::Reverse((*trouble, *bytes)));
+    ports.sort_by_key(|(_, sum)| std::cmp::Reverse((sum.trouble(), sum.of[0])));
     let start_ns = report.head.capture.first_ns.unwrap_or(0);
     let left_out = report.flows.len().saturating_sub(flows.len());
     let limit = (most, start_ns);
@@ -90,7 +91,7 @@ pub(super) fn tables(report: &View<'_>, pictures: Vec<Picture>, lines: Lines, mo
     let heads = FLOWS.iter().map(|column| (column.head(), column.is_optional));
     let heads: Vec<_> = iter::once((number, false)).chain(heads).collect();
     Tables {
-        flows: finish(&heads, flows, left_out),
+        flows: Table { in_trouble: Some(in_trouble), ..finish(&heads, flows, left_out) },
         connections: list(CONNECTIONS, connections.iter(), connections.len(), limit),
         episodes: list(EPISODES, episodes.iter(), episodes.len(), limit),
         pauses: list(PAUSES, pauses.iter(), pauses.len(), limit),
@@ -99,7 +100,7 @@ pub(super) fn tables(report: &View<'_>, pictures: Vec<Picture>, lines: Lines, mo
         marked: list(MARKED, marked.iter(), report.head.congestion.flow_count as usize, limit),
         setups: list(SETUPS, report.head.setups.iter(), report.head.setup_count as usize, limit),
         classes: list(CLASSES, classes.iter(), classes.len(), limit),
-        collectives: list(COLLECTIVES, collectives.iter(), collectives.len(), limit),
+        collective_connections: list(COLLECTIVES, collectives.iter(), collectives.len(), limit),
         ports: list(PORTS, ports.iter(), ports.len(), limit),
         hosts: Hosts::of(pairs),
         pictures,
@@ -165,7 +166,7 @@ fn finish(heads: &[(Head, bool)], mut rows: Vec<Vec<Cell>>, left_out: usize) -> 
         row.retain(|_| kept.next() == Some(&true));
     }
     let kept = heads.iter().zip(keep).filter(|(_, keep)| *keep).map(|((head, _), _)| head.clone());
-    Table { columns: kept.collect(), rows, left_out: left_out as u64 }
+    Table { columns: kept.collect(), rows, left_out: left_out as u64, in_trouble: None }
 }
 
 fn text(text: impl AsRef<str>) -> Cell {
@@ -240,10 +241,9 @@ impl FlowColumn {
 }
 
 const FLOWS: &[FlowColumn] = columns! {
-    always "src" "dst" "queue_pair" "service" "packets" "wire_bytes" "trouble" "retransmits" "loss_episodes" "lost" "out_of_order";
-    optional "naks" "rnr_naks" "timeouts" "ce_packets" "cnps" "icrc.bad" "ambiguous" "capture_duplicates";
-    always "rate" "goodput" "goodput_bytes";
-    optional "ack_rtt.p50" "ack_rtt.p99" "message_completion.p50" "message_completion.p99" "messages.size.p50";
+    always "src" "dst" "queue_pair" "service" "packets" "wire_bytes";
+    optional "retransmits" "loss_episodes" "lost" "out_of_order" "naks" "rnr_naks" "timeouts" "ce_packets" "cnps" "icrc.bad";
+    optional "ambiguous" "capture_duplicates" "rate" "goodput" "goodput_bytes" "ack_rtt.p50" "ack_rtt.p99" "message_completion.p50" "message_completion.p99" "messages.size.p50";
     optional "udp_src_port" "dscp" "connection";
 };
 
@@ -259,9 +259,6 @@ const CONNECTIONS: &[Column<Connection>] = &[
     column("seen", "text", "Whether the capture has all its packets", |c, _| text(c.visibility.words())),
     column("paired by", "text", "How the two flows were found to belong together", |c, _| {
         text(c.paired_by.words())
-    }),
-    column("evidence", "count", "A wrong pair has a chance of one in 2 to this power", |c, _| {
-        Cell::Number(c.evidence_bits.into())
     }),
 ];
 
@@ -336,7 +333,9 @@ const EPISODES: &[Column<Episode>] = &[
 
 const PAUSES: &[Column<Pause>] = &[
     column("link", "text", "Interface that captured the frames", |p, _| text(&p.link)),
-    column("sender", "text", "Ethernet address of the sender", |p, _| text(&p.sender)),
+    column("sender", "text", "The sender: its name, where it is known, and its Ethernet address", |p, _| {
+        text(p.sender_name())
+    }),
     column("priority", "text", "0 to 7; all for 802.3x", |p, _| {
         text(p.priority.map_or("all".into(), |n| n.to_string()))
     }),
@@ -582,6 +581,11 @@ const SUMS: [figure::Column; 6] = [
 impl Sum {
     fn of(flow: &Flow) -> Sum {
         Sum { flows: 1, of: SUMS.map(|figure| figure.least(flow)) }
+    }
+
+    fn trouble(&self) -> u64 {
+        let [.., trouble] = self.of;
+        trouble
     }
 
     fn add(&mut self, other: &Sum) {

@@ -72,8 +72,9 @@ impl Timeline {
     /// The charts of the whole capture.
     fn whole(&self, report: &View<'_>, flows: &[usize], paused: &[Paused]) -> chart::Picture {
         let start_ns = start(report);
+        let sender = pause_senders(report);
         let pauses =
-            pause_chart(paused, start_ns, |pause| format!("{} {}", pause.sender, priority(pause.priority)));
+            pause_chart(paused, start_ns, |pause| format!("{} {}", sender(pause), priority(pause.priority)));
         let charts = [self.class_chart(report), self.goodput_chart(report, flows), pauses];
         let charts = charts.into_iter().flatten().collect();
         chart::Picture { title: "The whole capture".into(), charts, ..Default::default() }
@@ -107,6 +108,17 @@ impl Timeline {
 /// When the capture starts, in nanoseconds since 1970: the time 0 of charts.
 fn start(report: &View<'_>) -> i64 {
     report.head.capture.first_ns.unwrap_or(0)
+}
+
+/// The names of those who asked for pauses, as the report has them: with the device, where it is known.
+pub fn pause_senders(report: &View<'_>) -> impl Fn(&Paused) -> String {
+    let rows = report.head.pause.iter().flatten();
+    let names: BTreeMap<String, String> =
+        rows.map(|row| (row.sender.clone(), row.sender_name())).collect();
+    move |paused| {
+        let address = paused.sender.to_string();
+        names.get(&address).cloned().unwrap_or(address)
+    }
 }
 
 /// Pauses over time, a row for each name; `None` without pauses.

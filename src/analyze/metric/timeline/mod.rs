@@ -47,7 +47,7 @@ use crate::{
     wire::{Acknowledgement, Psn, Syndrome},
 };
 pub use bins::{Axis, Bin, Binned, Bins};
-pub use charts::pause_chart;
+pub use charts::{pause_chart, pause_senders};
 pub use line::{Ends, Hole, Line, Samples};
 use pauses::Pauses;
 pub use picture::{FlowTimeline, Loss, Place, Wait};
