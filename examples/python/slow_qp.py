@@ -30,7 +30,7 @@ def range_of(bounds: Optional[List[int]]) -> str:
 def story(report: Report, flow: Flow) -> Iterator[str]:
     """What is worth saying of the flow."""
     number = report.flows.index(flow)
-    yield f"{flow.src} > {flow.dst} QP {flow.dest_qp:#x}, {flow.service}: {flow.packets} packets"
+    yield f"{flow.src} → {flow.dst} QP {flow.dest_qp:#x}, {flow.service}: {flow.packets} packets"
     stream = flow.requests if flow.requests.packets >= flow.responses.packets else flow.responses
     if stream.retransmits:
         yield f"  {stream.retransmits} retransmitted packets ({stream.retransmits / stream.packets:.0%}):"

@@ -29,7 +29,7 @@ def test_a_violated_rule_shows_flows_and_frames(capture: Path, command: Callable
         rdmawire.check(capture, RULES)
     assert isinstance(raised.value, rdmawire.CheckFailed)
     assert str(raised.value) == command("check", capture, *RULES).rstrip("\n")
-    assert "10.77.0.1 > 10.77.0.2 QP 0x11: 85; frames 82, 145" in str(raised.value)
+    assert "10.77.0.1 → 10.77.0.2 QP 0x11: 85; frames 82, 145" in str(raised.value)
     assert raised.value.outcomes[0].verdict == "violated"
 
 

@@ -11,16 +11,14 @@ use serde::Serialize;
 use super::{
     Outcome,
     input::Joining,
-    list,
+    list::{self, Column, number, words},
     signals::{STOP, end_on_signal},
     trace::Trace,
     tracking::Tracking,
 };
-use rdmawire::{
-    report::{
-        CollectiveConnection, CollectiveOperation, CollectiveRequest, Collectives as Report, clean, json,
-        units::{bits, bytes, count, duration, percent, several, utc},
-    },
+use rdmawire::report::{
+    CollectiveConnection, CollectiveOperation, CollectiveRequest, Collectives as Report, clean, json,
+    units::{bits, bytes, count, duration, percent, several, utc},
 };
 
 /// Show the requests of NCCL's transport, what their time went to, and who was waited for.
@@ -88,25 +86,38 @@ impl Collectives {
         for sentence in found.sentences() {
             writeln!(out, "{}", clean(&sentence))?;
         }
-        list::write(
-            out,
-            "Connections",
-            &CONNECTIONS,
-            &[],
-            found.connections.iter().map(connection),
-            self.top,
-        )?;
+        list::write(out, "Connections", &CONNECTIONS, found.connections.iter().map(connection), self.top)?;
         if let Some(operations) = &found.operations {
-            list::write(out, "Operations", &OPERATIONS, &[], operations.iter().map(operation), self.top)?;
+            list::write(out, "Operations", &OPERATIONS, operations.iter().map(operation), self.top)?;
         }
         let mut slow: Vec<&CollectiveRequest> = found.requests.iter().collect();
         slow.sort_by_key(|request| std::cmp::Reverse(request.time.lasted_ns));
-        list::write(out, "Longest requests", &REQUESTS, &[], slow.into_iter().map(request), self.top)
+        list::write(out, "Longest requests", &REQUESTS, slow.into_iter().map(request), self.top)
     }
 }
 
-const CONNECTIONS: [&str; 9] =
-    ["#", "from", "to", "channel", "queue pairs", "layout", "requests", "bytes", "time"];
+/// The lists of this command, by their titles.
+pub(super) const LISTS: [(&str, &[Column]); 3] =
+    [("Connections", &CONNECTIONS), ("Operations", &OPERATIONS), ("Longest requests", &REQUESTS)];
+
+const CONNECTIONS: [Column; 9] = [
+    number("#", "Number of the connection."),
+    words("from", "The address that sends."),
+    words("to", "The address that receives."),
+    number("channel", "A guess: the how manieth connection between these two it is."),
+    words("queue pairs", "Queue pairs of the receiver that data goes to."),
+    words(
+        "layout",
+        "The layout of the clear-to-send elements, with NCCL's versions that have it; and the byte order of the immediate data.",
+    ),
+    number("requests", "Requests: what the receiver asked for with one element."),
+    number("bytes", "Bytes of its requests."),
+    words("its time", ITS_TIME),
+];
+
+/// What the time of requests went to.
+const ITS_TIME: &str = "What the time of requests went to: receiver late (it had not asked for the data), sender late (the data was asked for, \
+    and not sent), network.";
 
 fn connection(one: &CollectiveConnection) -> Vec<String> {
     let queue_pairs: Vec<String> = one.queue_pairs.iter().map(|qp| format!("{qp:#x}")).collect();
@@ -123,7 +134,18 @@ fn connection(one: &CollectiveConnection) -> Vec<String> {
     ]
 }
 
-const OPERATIONS: [&str; 7] = ["#", "begins", "lasts", "requests", "bytes", "bus", "waited for"];
+const OPERATIONS: [Column; 7] = [
+    number("#", "Number of the operation: requests with no silence of all connections between them."),
+    words("begins", "When its first request began."),
+    number("lasts", "From then until its last request was complete."),
+    number("requests", "Its requests."),
+    number("bytes", "Bytes of its requests."),
+    number(
+        "bus",
+        "Bus bandwidth as nccl-tests has it: what a rank sends over the time; empty where ranks send to more than one other and not to all.",
+    ),
+    words("waited for", "Who was waited for, why, and what that cost of the operation's time."),
+];
 
 fn operation(one: &CollectiveOperation) -> Vec<String> {
     let waited = match (&one.straggler, one.cause, one.lost_ns) {
@@ -144,7 +166,17 @@ fn operation(one: &CollectiveOperation) -> Vec<String> {
     ]
 }
 
-const REQUESTS: [&str; 6] = ["connection", "request", "frames", "bytes", "lasts", "time"];
+const REQUESTS: [Column; 6] = [
+    number("connection", "Number of its connection."),
+    number(
+        "request",
+        "Its number on the connection: of the element, from 1; without elements, counted from the first one seen.",
+    ),
+    words("frames", "Frames of its first and last data packet."),
+    words("bytes", "Bytes that were sent."),
+    number("lasts", "From the element that asked for it to its last acknowledgement."),
+    words("its time", ITS_TIME),
+];
 
 fn request(one: &CollectiveRequest) -> Vec<String> {
     let frames = match (one.first_frame, one.last_frame) {

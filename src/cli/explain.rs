@@ -85,6 +85,7 @@ impl Explain {
             ["sql", form @ ("ndjson" | "csv" | "parquet")] => sql::views(form, &mut to)?,
             ["qos"] => to.push_str(QOS),
             ["links"] => to.push_str(LINKS),
+            [command @ ("nvme" | "collectives" | "connections")] => words::lists_of(command, &mut to)?,
             ["scenario" | "scenarios"] => to.push_str(rdmawire::sim::SCHEMA),
             names => {
                 let name = names.join(" ");
@@ -122,7 +123,9 @@ fn all(to: &mut String) -> Written {
          \x20 gate, FIGURE          the rules of `check`, and all figures; one of them\n\
          \x20 qos                   the map of priorities that --qos takes\n\
          \x20 links                 the links that --links takes: who is at their ends\n\
-        \x20 scenario              the schema of scenario files\n\
+         \x20 scenario              the schema of scenario files\n\
+         \x20 connections, nvme, collectives\n\
+         \x20                       the columns of these commands\n\
          \x20 schema                the JSON Schema of `analyze --json`\n\
          \x20 table [NAME]          the tables of `analyze --csv`, --ndjson and --parquet, and their columns\n\
          \x20 renamed               names of fields and columns that changed with the schema\n\
@@ -275,7 +278,8 @@ fn named(name: &str, to: &mut String) -> anyhow::Result<()> {
                 || field.name == name
         })
         .collect();
-    if !fields.is_empty() {
+    let is_field = !fields.is_empty();
+    if is_field {
         for (info, field) in fields {
             let (first, last) = (field.bit, field.bit + field.width - 1);
             write!(to, "{}.{}: ", info.kind.layer(), field.name)?;
@@ -289,19 +293,40 @@ fn named(name: &str, to: &mut String) -> anyhow::Result<()> {
             }
             values(field, to)?;
         }
-        return Ok(());
+        if name.contains('.') {
+            return Ok(());
+        }
     }
-    if let Some(figure) = Figure::by_name(name) {
+    let figure = Figure::by_name(name);
+    if let Some(figure) = figure {
         of_figure(figure, to)?;
+    }
+    let is_head = words::of_heads(name, figure, to)?;
+    if is_field || figure.is_some() {
         words::in_report(name, to)?;
         return Ok(());
     }
-    if words::of_other_tables(name, to)? {
+    if words::of_other_tables(name, to)? || is_head {
         return Ok(());
     }
     let topics = [
-        "opcode", "syndrome", "rnr", "note", "finding", "filter", "gate", "schema", "qos", "links",
-        "scenario", "table", "renamed", "sql",
+        "opcode",
+        "syndrome",
+        "rnr",
+        "note",
+        "finding",
+        "filter",
+        "gate",
+        "schema",
+        "qos",
+        "links",
+        "scenario",
+        "table",
+        "renamed",
+        "sql",
+        "nvme",
+        "collectives",
+        "connections",
     ]
     .map(str::to_owned);
     let figures = Figure::ALL.iter().map(|figure| figure.names[0].to_owned());

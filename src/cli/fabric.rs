@@ -353,14 +353,19 @@ impl<W: Write> Lists<'_, W> {
     fn write<T>(
         &mut self,
         title: &str,
-        head: &[&str],
+        head: &[&'static str],
         rows: &[T],
         cells: impl Fn(&T) -> Vec<String>,
     ) -> io::Result<()> {
         if rows.is_empty() {
             return Ok(());
         }
-        list::write(self.out, title, head, &NUMBERS, rows.iter().map(cells), self.top)
+        let column = |head| match NUMBERS.contains(&head) {
+            true => list::number(head, ""),
+            false => list::words(head, ""),
+        };
+        let columns: Vec<list::Column> = head.iter().map(|&head| column(head)).collect();
+        list::write(self.out, title, &columns, rows.iter().map(cells), self.top)
     }
 }
 

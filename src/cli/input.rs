@@ -246,9 +246,7 @@ pub(super) fn each_while<S: Source>(
     progress: Option<Progress>,
     mut on_frame: impl FnMut(u64, &Record<'_>) -> anyhow::Result<bool>,
 ) -> anyhow::Result<FramesRead> {
-    each_step(source, progress, |source, number| {
-        Ok(source.next()?.map(|record| on_frame(number, &record)))
-    })
+    each_step(source, progress, |source, number| Ok(source.next()?.map(|record| on_frame(number, &record))))
 }
 
 /// [`each_while`] for commands that copy: `on_frame` is given the reader too, which knows the frame's comments and the interfaces.

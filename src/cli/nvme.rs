@@ -12,7 +12,7 @@ use super::{
     Outcome,
     arg::{self, RocePorts},
     input::{PartFiles, each, say_damage},
-    list,
+    list::{self, Column, number, words},
     signals::{STOP, end_on_signal},
     trace::{Captures, Merging, Trace, name_of_trace},
 };
@@ -139,62 +139,40 @@ impl Nvme {
             report.findings.iter().try_for_each(|finding| writeln!(out, "  {finding}"))?;
         }
         let queues = report.queues.iter().enumerate().map(|(at, row)| queue_cells(at, row));
-        list::write(out, "Queues", &QUEUE, &NUMBERS, queues, self.top)?;
-        list::write(
-            out,
-            "Commands",
-            &OPERATION,
-            &NUMBERS,
-            report.operations.iter().map(operation_cells),
-            self.top,
-        )?;
+        list::write(out, "Queues", &QUEUE, queues, self.top)?;
+        list::write(out, "Commands", &OPERATION, report.operations.iter().map(operation_cells), self.top)?;
         if self.commands {
             let mut slowest: Vec<&CommandRow> = report.commands.iter().collect();
             slowest.sort_by_key(|row| (std::cmp::Reverse(row.time.latency_ns), row.frame));
             let slowest = slowest.into_iter().map(command_cells);
-            list::write(out, "Slowest commands", &COMMAND, &NUMBERS, slowest, self.top)?;
+            list::write(out, "Slowest commands", &COMMAND, slowest, self.top)?;
         }
         Ok(())
     }
 }
 
-/// Heads of columns that are aligned to the right.
-const NUMBERS: [&str; 20] = [
-    "#",
-    "queue",
-    "QP",
-    "entries",
-    "most",
-    "commands",
-    "open",
-    "p99",
-    "namespace",
-    "completed",
-    "failed",
-    "data",
-    "per second",
-    "bytes/s",
-    "p50",
-    "max",
-    "frame",
-    "id",
-    "latency",
-    "recovery",
-];
+/// The lists of this command, by their titles.
+pub(super) const LISTS: [(&str, &[Column]); 3] =
+    [("Queues", &QUEUE), ("Commands", &OPERATION), ("Slowest commands", &COMMAND)];
 
-const QUEUE: [&str; 12] = [
-    "#",
-    "host",
-    "controller",
-    "subsystem",
-    "queue",
-    "QP",
-    "entries",
-    "most",
-    "commands",
-    "open",
-    "p99",
-    "its time",
+/// What the time of a command went to.
+const ITS_TIME: &str = "What the time went to, from the first packet of a command to its response: the controller and the network behind \
+    the tap, data on its way, recovery from losses.";
+const P99: &str = "The latency that 99 of 100 commands do not exceed: from the first packet of a command to its response, at the tap.";
+
+const QUEUE: [Column; 12] = [
+    number("#", "Number of the queue in this list."),
+    words("host", "Address of the host."),
+    words("controller", "Address of the controller."),
+    words("subsystem", "The subsystem's NVMe qualified name; empty where Connect's data was not captured."),
+    number("queue", "Number of the queue, admin for 0; ? where its set-up was not captured."),
+    number("QP", "The controller's queue pair."),
+    number("entries", "Entries of the queue, one of which stays free; ? where its set-up was not captured."),
+    number("most", "The most commands outstanding at once."),
+    number("commands", "Commands that were completed."),
+    number("open", "Commands without a response in the capture, but for asynchronous event requests."),
+    number("p99", P99),
+    words("its time", ITS_TIME),
 ];
 
 fn queue_cells(at: usize, row: &QueueRow) -> Vec<String> {
@@ -215,19 +193,19 @@ fn queue_cells(at: usize, row: &QueueRow) -> Vec<String> {
     ]
 }
 
-const OPERATION: [&str; 12] = [
-    "controller",
-    "namespace",
-    "command",
-    "completed",
-    "failed",
-    "data",
-    "per second",
-    "bytes/s",
-    "p50",
-    "p99",
-    "max",
-    "its time",
+const OPERATION: [Column; 12] = [
+    words("controller", "Address of the controller."),
+    number("namespace", "The namespace; empty of commands of the admin queue, and of Fabrics commands."),
+    words("command", "Name of the command."),
+    number("completed", "Commands that were completed."),
+    number("failed", "Those of them whose status is an error."),
+    number("data", "Bytes of data."),
+    number("per second", "Commands per second, from the first command to the last response."),
+    number("bytes/s", "Bytes of data per second in that time."),
+    number("p50", "The median latency: from the first packet of a command to its response, at the tap."),
+    number("p99", P99),
+    number("max", "The longest latency."),
+    words("its time", ITS_TIME),
 ];
 
 fn operation_cells(row: &OperationRow) -> Vec<String> {
@@ -248,7 +226,16 @@ fn operation_cells(row: &OperationRow) -> Vec<String> {
     ]
 }
 
-const COMMAND: [&str; 8] = ["frame", "#", "command", "id", "data", "latency", "recovery", "its time"];
+const COMMAND: [Column; 8] = [
+    number("frame", "The first frame of the command."),
+    number("#", "Number of its queue."),
+    words("command", "Name of the command."),
+    number("id", "Command identifier."),
+    number("data", "Bytes of data."),
+    number("latency", "From the first packet of the command to its response, at the tap."),
+    number("recovery", "The share of that in which the connection recovered from losses."),
+    words("its time", ITS_TIME),
+];
 
 fn command_cells(row: &CommandRow) -> Vec<String> {
     let recovery = row.time.recovering_ns as f64 / row.time.latency_ns.max(1) as f64;

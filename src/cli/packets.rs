@@ -104,9 +104,7 @@ impl Packets {
         let table = Arc::new(Mutex::new((MessageRows::new(file, format)?, Ok(()))));
         let mut is_all = true;
         for captures in traces {
-            let (source, is_opened) = Trace::open(captures);
-            is_all &= is_opened;
-            let Some(mut source) = source else { continue };
+            let mut source = Trace::open_all(captures)?;
             let (name, to) = (name_of_trace(captures), table.clone());
             let metric = Messages::new(move |message| {
                 let (rows, written) = &mut *to.lock().unwrap_or_else(PoisonError::into_inner);
@@ -144,9 +142,7 @@ impl Packets {
         };
         let mut is_all = true;
         for captures in traces {
-            let (source, is_opened) = Trace::open(captures);
-            is_all &= is_opened;
-            let Some(mut source) = source else { continue };
+            let mut source = Trace::open_all(captures)?;
             let is_shown = self.output == Path::new("-") && io::stdout().is_terminal();
             let progress = (!is_shown).then(|| Progress::new(source.info()));
             rows.begin(&name_of_trace(captures), options.clone())?;

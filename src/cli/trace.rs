@@ -2,9 +2,10 @@
 
 use std::{io, path::PathBuf};
 
+use anyhow::Context;
 use clap::Args;
 
-use super::input::{Joining, PartFiles, name_of, try_open};
+use super::input::{Joining, PartFiles, name_of, open_parts, try_open};
 use rdmawire::capture::{Error, Info, Merge, Record, Series, SharedRecord, Source};
 
 /// Which files are one capture, and which captures one trace.
@@ -38,19 +39,24 @@ pub(super) enum Trace {
 impl Trace {
     /// Opens captures. Returns what there is to read, if anything, and whether all could be opened; errors are printed.
     pub(super) fn open(captures: &[PartFiles]) -> (Option<Trace>, bool) {
-        let mut opened: Vec<Series> = captures.iter().filter_map(|parts| try_open(parts)).collect();
+        let opened: Vec<Series> = captures.iter().filter_map(|parts| try_open(parts)).collect();
         let is_all = opened.len() == captures.len();
-        let trace = match (captures, opened.pop()) {
-            (_, None) => None,
-            ([_], Some(one)) => Some(Trace::One(one.into())),
-            (_, Some(last)) => {
-                opened.push(last);
-                Some(Trace::Merged(Merge::of(opened, Merge::WINDOW_NS).into()))
-            }
-        };
-        (trace, is_all)
+        (Trace::of(opened, captures.len() > 1), is_all)
     }
 
+    /// Opens captures for a command that writes nothing if one of them cannot be read.
+    pub(super) fn open_all(captures: &[PartFiles]) -> anyhow::Result<Trace> {
+        let opened: Result<Vec<Series>, Error> = captures.iter().map(|parts| open_parts(parts)).collect();
+        Trace::of(opened?, captures.len() > 1).context("no capture")
+    }
+
+    fn of(mut opened: Vec<Series>, is_merged: bool) -> Option<Trace> {
+        match (opened.len(), is_merged) {
+            (0, _) => None,
+            (_, false) => opened.pop().map(|one| Trace::One(one.into())),
+            _ => Some(Trace::Merged(Merge::of(opened, Merge::WINDOW_NS).into())),
+        }
+    }
 }
 
 /// What has captures, each in one file or in several.

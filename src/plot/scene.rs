@@ -121,7 +121,7 @@ impl Clock {
 }
 
 fn name(flow: &Flow) -> String {
-    clean(&format!("{} > {} QP {:#x}", flow.src, flow.dst, flow.dest_qp)).into_owned()
+    clean(&format!("{} → {} QP {:#x}", flow.src, flow.dst, flow.dest_qp)).into_owned()
 }
 
 /// How marks are drawn.

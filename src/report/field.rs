@@ -73,9 +73,12 @@ pub(crate) fn object(
     json!({ "type": "object", "description": plain_doc(doc), "properties": properties, "required": required })
 }
 
-/// The schema of a vocabulary: what it is for; each word with what it means.
-pub(super) fn words(doc: &str, words: &[(&str, &str)]) -> Value {
-    let word = |(word, doc): &(&str, &str)| json!({ "type": "string", "const": word, "description": plain_doc(doc) });
+/// The schema of a vocabulary: what it is for; each word, the words for it in text, and what it means.
+pub(super) fn words(doc: &str, words: &[(&str, &str, &str)]) -> Value {
+    let word = |(word, in_text, doc): &(&str, &str, &str)| match word == in_text {
+        true => json!({ "type": "string", "const": word, "description": plain_doc(doc) }),
+        false => json!({ "type": "string", "const": word, "title": in_text, "description": plain_doc(doc) }),
+    };
     json!({ "description": plain_doc(doc), "oneOf": words.iter().map(word).collect::<Vec<_>>() })
 }
 

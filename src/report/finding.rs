@@ -25,7 +25,7 @@ macro_rules! ranks {
             }
         }
 
-        vocabulary!($name, concat!($($about),+), &[$(($word, $doc),)+ ($last_word, $last_doc)]);
+        vocabulary!($name, concat!($($about),+), &[$(($word, $word, $doc),)+ ($last_word, $last_word, $last_doc)]);
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -19,8 +19,8 @@ macro_rules! terms {
         }
 
         vocabulary!($name, concat!($($about),+), &[
-            $(($word, $doc),)+
-            ("unknown", "The capture does not show it; or a newer version wrote a word that this one does not know."),
+            $(($word, in_text!($word $($words)?), $doc),)+
+            ("unknown", "unknown", "The capture does not show it; or a newer version wrote a word that this one does not know."),
         ]);
 
         impl $name {

@@ -42,7 +42,8 @@ fn the_exit_status_says_held_violated_or_unknown() {
     let (code, out, _) = run(&["check", LOSSY, "retransmits == 0 where dscp in [0]"]);
     assert_eq!(code, Some(1));
     // The figure, the bound, the worst flow, and a frame that shows it.
-    for part in ["retransmits is 85; it must be == 0", "10.77.0.1 > 10.77.0.2 QP 0x11: 85; frames 82, 145"] {
+    for part in ["retransmits is 85; it must be == 0", "10.77.0.1 → 10.77.0.2 QP 0x11: 85; frames 82, 145"]
+    {
         assert!(out.contains(part), "{part}: {out}");
     }
     assert_eq!(run(&["check", "no.pcap", LOSSY, "retransmits == 85"]).0, Some(2));
@@ -275,7 +276,7 @@ fn two_runs_are_compared_by_rules() {
         assert!(out.contains(part), "{part}: {out}");
     }
     // The flow is the same one, though its queue pair is not.
-    assert!(out.contains("10.77.0.1 > 10.77.0.2 QP 0x18\n"), "{out}");
+    assert!(out.contains("10.77.0.1 → 10.77.0.2 QP 0x18\n"), "{out}");
     for (rule, expected) in [
         ("retransmits <= +5%", 0),
         ("retransmits <= +4", 0),
@@ -304,8 +305,8 @@ fn two_runs_are_compared_by_rules() {
     let (_, out, _) = diff(&before, &after, &[]);
     for part in [
         "of both: 0, new: 2, gone: 2",
-        "new: 10.77.0.9 > 10.77.0.2 QP 0x11",
-        "gone: 10.77.0.1 > 10.77.0.2 QP 0x11",
+        "new: 10.77.0.9 → 10.77.0.2 QP 0x11",
+        "gone: 10.77.0.1 → 10.77.0.2 QP 0x11",
     ] {
         assert!(out.contains(part), "{part}: {out}");
     }

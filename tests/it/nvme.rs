@@ -127,3 +127,35 @@ fn the_command_prints_rows_and_json() {
         none.status.success() && String::from_utf8_lossy(&none.stdout).contains("no queue of NVMe over RDMA")
     );
 }
+
+/// Captures are answered for one by one, or as one trace; so it is with set-ups.
+#[test]
+fn several_captures_are_apart_or_merged() {
+    let captures = ["pcaps/cm_rping-A.pcap", CAPTURE];
+    for command in ["connections", "nvme"] {
+        let told = |more: &[&str]| -> Vec<serde_json::Value> {
+            let out = cli().args([command, "--json"]).args(more).args(captures).output().unwrap();
+            assert!(out.status.success(), "{command} {more:?}");
+            String::from_utf8(out.stdout)
+                .unwrap()
+                .lines()
+                .map(|line| serde_json::from_str(line).unwrap())
+                .collect()
+        };
+        let rows = |one: &serde_json::Value| {
+            ["setups", "queues"].iter().filter_map(|name| one[name].as_array()).map(Vec::len).sum::<usize>()
+        };
+        let (apart, merged) = (told(&[]), told(&["--merge"]));
+        assert_eq!((apart.len(), merged.len()), (2, 1));
+        assert_eq!(merged[0]["files"], serde_json::json!(captures));
+        assert_eq!(apart.iter().map(rows).sum::<usize>(), rows(&merged[0]));
+    }
+    let packets = |more: &[&str]| {
+        let all =
+            cli().args(["packets", "--fields", "time_ns"]).args(more).args(captures).output().unwrap().stdout;
+        String::from_utf8(all).unwrap().lines().skip(1).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let (mut apart, merged) = (packets(&[]), packets(&["--merge"]));
+    apart.sort_unstable();
+    assert!(merged.is_sorted() && merged == apart);
+}

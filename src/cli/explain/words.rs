@@ -4,12 +4,14 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
+use super::super::{collectives, list, nvme};
 use super::{finding, note, opcode, syndromes, table};
 use rdmawire::{
     analyze::FindingKind,
     dissect::Problem,
+    gate::Figure,
     opcode::Opcode,
-    report::{schema, table::Table},
+    report::{schema, table::Table, text},
 };
 
 /// Explains a name that is neither a header nor a field of one nor a figure. Returns false if nothing has it.
@@ -17,8 +19,11 @@ pub(super) fn of_other_tables(name: &str, to: &mut String) -> anyhow::Result<boo
     let is_note = || Problem::EXAMPLES.iter().any(|problem| name.ends_with(problem.id()));
     if FindingKind::by_id(name).is_some() {
         finding(name, to)?;
-    } else if Opcode::from_name(name).is_some() {
-        opcode(name, to)?;
+    } else if let Some(known) =
+        [name, &format!("rc {name}")].into_iter().find(|name| Opcode::from_name(name).is_some())
+    {
+        // Without a service, that of RC stands for all.
+        opcode(known, to)?;
     } else if name.eq_ignore_ascii_case("nak") {
         syndromes(0x60..=0x64, to)?;
     } else if Table::ALL.iter().any(|table| table.name() == name) {
@@ -27,6 +32,49 @@ pub(super) fn of_other_tables(name: &str, to: &mut String) -> anyhow::Result<boo
         return Ok(in_report(name, to)? || name.contains('.') && is_note() && note(name, to).is_ok());
     }
     Ok(true)
+}
+
+/// The lists that commands print: the command, the title, and the columns with their meanings.
+fn lists() -> Vec<(&'static str, &'static str, Vec<(&'static str, &'static str)>)> {
+    let of = |command, lists: &[(&'static str, &[list::Column])]| {
+        let columns = |columns: &[list::Column]| columns.iter().map(|one| (one.head, one.about)).collect();
+        lists.iter().map(|(title, all)| (command, *title, columns(all))).collect::<Vec<_>>()
+    };
+    let mut all = vec![("connections", "Set-ups", text::setup_columns().collect())];
+    all.extend(of("nvme", &nvme::LISTS));
+    all.extend(of("collectives", &collectives::LISTS));
+    all
+}
+
+/// Explains the lists that a command prints.
+pub(super) fn lists_of(command: &str, to: &mut String) -> std::fmt::Result {
+    for (_, title, columns) in lists().into_iter().filter(|(of, ..)| *of == command) {
+        writeln!(to, "{title}, of rdmawire {command}:")?;
+        columns.iter().try_for_each(|(head, about)| writeln!(to, "  {head}\n      {about}"))?;
+    }
+    in_report(command, to).map(|_| ())
+}
+
+/// Explains the columns of lists with this head: figures of flows, but for this one, which is explained by its name; and those that other
+/// commands print. Returns false if there is none.
+pub(super) fn of_heads(
+    name: &str,
+    explained: Option<&Figure>,
+    to: &mut String,
+) -> Result<bool, std::fmt::Error> {
+    let mut found = false;
+    let is_other = |figure: &&Figure| explained.is_none_or(|explained| explained.names != figure.names);
+    for figure in Figure::by_label(name).filter(is_other) {
+        found = true;
+        writeln!(to, "{}, a column of flows: {}\n  {}", figure.label, figure.names[0], figure.doc)?;
+    }
+    for (command, title, columns) in lists() {
+        for (head, about) in columns.into_iter().filter(|(head, _)| head.eq_ignore_ascii_case(name)) {
+            found = true;
+            writeln!(to, "{head}, a column of {title} in rdmawire {command}\n  {about}")?;
+        }
+    }
+    Ok(found)
 }
 
 /// Explains the fields and words of the report with this name: `go_back_n`, `loss_count`, `requests.retransmits`. Returns false if there is none.
@@ -44,8 +92,10 @@ pub(super) fn in_report(name: &str, to: &mut String) -> Result<bool, std::fmt::E
         }
         for word in definition["oneOf"].as_array().into_iter().flatten() {
             let Some(name) = word["const"].as_str() else { continue };
-            if record.is_none() && same(name) {
+            let in_text = word["title"].as_str();
+            if record.is_none() && (same(name) || in_text.is_some_and(same)) {
                 found = true;
+                let name = in_text.map_or_else(|| name.to_owned(), |in_text| format!("{in_text} ({name})"));
                 writeln!(to, "{name}, a word of the report. {}\n  {}", text(&definition), text(word))?;
             }
         }

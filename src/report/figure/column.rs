@@ -19,6 +19,12 @@ impl Figure {
         Figure::ALL.iter().find(|figure| figure.names.contains(&name))
     }
 
+    /// Figures of flows whose column has this head, also those that rules do not know.
+    pub fn by_label(label: &str) -> impl Iterator<Item = &'static Figure> {
+        let all = COLUMNS.iter().chain(Figure::ALL);
+        all.filter(move |figure| figure.scope() == Scope::Flow && figure.label.eq_ignore_ascii_case(label))
+    }
+
     /// A rule about it.
     pub fn example(&self) -> String {
         let part = if self.parts().is_empty() { "" } else { ".p99" };
@@ -173,7 +179,7 @@ impl Subject<'_> {
     /// What to call it.
     pub(crate) fn label(&self) -> String {
         match self {
-            Subject::Flow(flow, _) => format!("{} > {} QP {:#x}", flow.src, flow.dst, flow.dest_qp),
+            Subject::Flow(flow, _) => format!("{} → {} QP {:#x}", flow.src, flow.dst, flow.dest_qp),
             Subject::Connection(one) => {
                 format!("{} QP {:#x} - {} QP {:#x}", one.a.addr, one.a.qp, one.b.addr, one.b.qp)
             }

@@ -61,7 +61,7 @@ pub fn write_diff(report: &Diff, options: &Options, out: &mut dyn Write) -> io::
             between(loss.from, loss.to),
             loss.frame.to_string(),
             time_of_day(loss.time_ns),
-            format!("{} > {}", loss.src, loss.dst),
+            format!("{} → {}", loss.src, loss.dst),
             format!("{:#x}", loss.dest_qp),
             loss.psn.to_string(),
             format!("{}{again}", loss.opcode),
@@ -78,7 +78,7 @@ pub fn write_diff(report: &Diff, options: &Options, out: &mut dyn Write) -> io::
 
 /// "1 > 2": taps by their place in the list.
 fn between(from: usize, to: usize) -> String {
-    format!("{} > {}", from + 1, to + 1)
+    format!("{} → {}", from + 1, to + 1)
 }
 
 /// "12:05:38.000001000", UTC.
@@ -162,7 +162,7 @@ fn write_segment(segment: &Segment, top: usize, page: &mut Page<'_>) -> io::Resu
         shown += 1;
         let counts = &flow.counts;
         table.row([
-            format!("{} > {}", flow.src, flow.dst),
+            format!("{} → {}", flow.src, flow.dst),
             format!("{:#x}", flow.dest_qp),
             count(counts.sent),
             count(counts.retransmitted),

@@ -65,7 +65,7 @@ fn affected(report: &View<'_>, finding: &Finding, options: &Options, page: &mut 
         let qp = flow.queue_pair();
         let n =
             affected.loss_episodes.map_or_else(|| between(affected.count), |n| losses(n, "", affected.count));
-        let text = format!("#{} {} -> {} QP {qp}: {n}{time}", affected.flow, flow.src, flow.dst);
+        let text = format!("#{} {} → {} QP {qp}: {n}{time}", affected.flow, flow.src, flow.dst);
         page.wrapped(Paint::Plain, &lead, &text)?;
     }
     match finding.flow_count.saturating_sub(shown as u64) {

@@ -58,7 +58,7 @@ fn list<T>(values: &[T], one: impl Fn(&T) -> String) -> Option<String> {
 }
 
 fn identity(report: &View<'_>, index: usize, flow: &Flow, page: &mut Page<'_>) -> io::Result<()> {
-    let title = format!("Flow {index}: {} -> {} QP {}", flow.src, flow.dst, flow.queue_pair());
+    let title = format!("Flow {index}: {} → {} QP {}", flow.src, flow.dst, flow.queue_pair());
     page.heading(&title)?;
     let pair = match (flow.peer_qp, flow.paired_by) {
         (Some(qp), by) => {

@@ -26,7 +26,7 @@ pub(super) use page::Page;
 use page::Paint;
 pub use price::write_price;
 pub use set::write_set;
-pub use setups::write_setups;
+pub use setups::{setup_columns, write_setups};
 
 /// How a report is written.
 #[derive(Clone, Copy, Debug)]

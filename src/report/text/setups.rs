@@ -42,51 +42,70 @@ pub fn write_setups(head: &Head, options: &Options, out: &mut dyn Write) -> io::
     page.blank()
 }
 
+/// The columns of the table of set-ups: their heads and meanings.
+pub fn setup_columns() -> impl Iterator<Item = (&'static str, &'static str)> {
+    COLUMNS.iter().map(|column| (column.head, column.about))
+}
+
 /// A column of the table.
 struct Column {
     head: &'static str,
+    about: &'static str,
     /// Where the terminal is too narrow, columns with higher ranks are left out first.
     rank: u8,
     is_left: bool,
     cell: fn(&Setup) -> String,
 }
 
-const fn words(head: &'static str, rank: u8, cell: fn(&Setup) -> String) -> Column {
-    Column { head, rank, is_left: true, cell }
+const fn words(head: &'static str, about: &'static str, rank: u8, cell: fn(&Setup) -> String) -> Column {
+    Column { head, about, rank, is_left: true, cell }
 }
 
-const fn number(head: &'static str, rank: u8, cell: fn(&Setup) -> String) -> Column {
-    Column { head, rank, is_left: false, cell }
+const fn number(head: &'static str, about: &'static str, rank: u8, cell: fn(&Setup) -> String) -> Column {
+    Column { head, about, rank, is_left: false, cell }
 }
 
-const COLUMNS: &[Column] =
-    &[
-        number("#", 0, |s| s.id.to_string()),
-        words("from", 0, |s| s.active.addr.clone()),
-        number("QP", 1, |s| queue_pair(&s.active)),
-        words("to", 0, |s| s.passive.addr.clone()),
-        number("QP", 1, |s| queue_pair(&s.passive)),
-        words("service", 0, Setup::service_words),
-        words("outcome", 0, |s| match &s.reason {
-            Some(reason) => format!("{}: {reason}", s.outcome.words()),
-            None => s.outcome.words().to_owned(),
-        }),
-        number("tries", 2, |s| some(s.requests)),
-        number("answer", 5, |s| time(s.answer_ns)),
-        number("set up", 0, |s| time(s.setup_ns)),
-        number("MTU", 4, |s| s.path_mtu_bytes.map_or_else(String::new, |mtu| mtu.to_string())),
-        number("timeout", 4, |s| {
-            if s.ack_timeout_ns == Some(0) { "none".into() } else { time(s.ack_timeout_ns) }
-        }),
-        number("retry", 6, |s| both(s.retry_count, None)),
-        number("RNR", 6, |s| both(s.active.rnr_retry_count, s.passive.rnr_retry_count)),
-        number("READs", 7, |s| both(s.active.initiator_depth, s.passive.responder_resources)),
-        words("closed by", 3, |s| match (s.closed_by, s.closing) {
-            (Some(by), None | Some(Closing::Answered)) => by.words().to_owned(),
-            (Some(by), Some(how)) => format!("{}, {}", by.words(), how.words()),
-            _ => String::new(),
-        }),
-    ];
+const COLUMNS: &[Column] = &[
+    number("#", "Number of the set-up.", 0, |s| s.id.to_string()),
+    words("from", "Who asked: the active side.", 0, |s| s.active.addr.clone()),
+    number("QP", "Queue pair of that side.", 1, |s| queue_pair(&s.active)),
+    words("to", "Who was asked: the passive side.", 0, |s| s.passive.addr.clone()),
+    number("QP", "Queue pair of that side.", 1, |s| queue_pair(&s.passive)),
+    words(
+        "service",
+        "Port or service ID; a name is that of the port by convention.",
+        0,
+        Setup::service_words,
+    ),
+    words("outcome", "What became of it, and why.", 0, |s| match &s.reason {
+        Some(reason) => format!("{}: {reason}", s.outcome.words()),
+        None => s.outcome.words().to_owned(),
+    }),
+    number("tries", "Requests (REQ) that were sent.", 2, |s| some(s.requests)),
+    number("answer", "From the first request to the first answer.", 5, |s| time(s.answer_ns)),
+    number("set up", "From the first request to the RTU.", 0, |s| time(s.setup_ns)),
+    number("MTU", "Path MTU in bytes.", 4, |s| {
+        s.path_mtu_bytes.map_or_else(String::new, |mtu| mtu.to_string())
+    }),
+    number("timeout", "How long the queue pairs wait for an acknowledgement.", 4, |s| {
+        if s.ack_timeout_ns == Some(0) { "none".into() } else { time(s.ack_timeout_ns) }
+    }),
+    number("retry", "How often they send again after a timeout.", 6, |s| both(s.retry_count, None)),
+    number(
+        "RNR",
+        "How often they send again after an RNR NAK; 7 is without end. Of both sides, where they differ.",
+        6,
+        |s| both(s.active.rnr_retry_count, s.passive.rnr_retry_count),
+    ),
+    number("READs", "READs and atomics outstanding at once, as both sides offer them.", 7, |s| {
+        both(s.active.initiator_depth, s.passive.responder_resources)
+    }),
+    words("closed by", "Who closed it, and how.", 3, |s| match (s.closed_by, s.closing) {
+        (Some(by), None | Some(Closing::Answered)) => by.words().to_owned(),
+        (Some(by), Some(how)) => format!("{}, {}", by.words(), how.words()),
+        _ => String::new(),
+    }),
+];
 
 fn queue_pair(end: &SetupEnd) -> String {
     end.qp.map_or_else(String::new, |qp| format!("{qp:#x}"))

@@ -113,8 +113,7 @@ fn start(report: &View<'_>) -> i64 {
 /// The names of those who asked for pauses, as the report has them: with the device, where it is known.
 pub fn pause_senders(report: &View<'_>) -> impl Fn(&Paused) -> String {
     let rows = report.head.pause.iter().flatten();
-    let names: BTreeMap<String, String> =
-        rows.map(|row| (row.sender.clone(), row.sender_name())).collect();
+    let names: BTreeMap<String, String> = rows.map(|row| (row.sender.clone(), row.sender_name())).collect();
     move |paused| {
         let address = paused.sender.to_string();
         names.get(&address).cloned().unwrap_or(address)

@@ -258,7 +258,7 @@ pub(super) fn slow(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Se
             n => format!("{} lost most of their time to it; the worst: ", several(n as u64, "flow")),
         };
         let text = format!(
-            "{}: {several}{} -> {} QP {:#x}{} lost {} of its {} ({})",
+            "{}: {several}{} → {} QP {:#x}{} lost {} of its {} ({})",
             cause.words_for(worst.space),
             worst.src,
             worst.dst,
