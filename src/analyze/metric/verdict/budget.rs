@@ -64,7 +64,7 @@ impl Early {
         }
         for (cause, ns) in parts.into_iter().filter(|&(_, ns)| ns > 0) {
             if let Some(at) = place(cause) {
-                known.ns[at] += ns as u64;
+                grow(&mut known.ns[at], ns as u64);
                 known.times[at] += 1;
                 known.longest[at] = known.longest[at].max((ns as u32, frame));
             }
