@@ -215,7 +215,8 @@ impl Gap {
         let Some(asked) = asked.map(|asked| asked.clamp(from, to)) else {
             return [Part::new(TimeCause::Unknown, from, to), Part::none(to), Part::none(to)];
         };
-        let cause = if asked.saturating_sub(from) <= self.reaction() { TimeCause::Waiting } else { TimeCause::Idle };
+        let cause =
+            if asked.saturating_sub(from) <= self.reaction() { TimeCause::Waiting } else { TimeCause::Idle };
         let first = Part::new(cause, from, asked);
         let again = match self.again {
             Some(Trigger::Rnr) => Some(TimeCause::NotReady),
