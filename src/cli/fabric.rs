@@ -8,18 +8,21 @@ use std::{
 
 use anyhow::{Context as _, bail};
 use clap::Args;
+use serde::Serialize;
 
 use super::{
     Outcome,
-    input::{Joining, each, name_of, open_parts, say_damage},
-    list, output, say,
+    input::{PartFiles, each, say_damage},
+    list::{self, Column, number, words},
+    output, say,
     signals::{STOP, end_on_signal},
+    trace::{Captures, Merging, Trace, name_of_trace},
 };
 use rdmawire::{
     dissect::dissect,
     fabric::{self, Report},
     report::{
-        clean,
+        clean, json,
         table::{Format, write_rows},
         units::{bytes, count, duration, rate, several},
     },
@@ -35,18 +38,18 @@ use rdmawire::{
   rdmawire fabric x.pcap --csv subnet
   rdmawire fabric x.pcap --json | jq '.links[] | select(.is_slower)'")]
 pub(super) struct Fabric {
-    /// The capture, or the parts of one; - is standard input.
+    /// Capture files; - is standard input. Each capture is answered for by itself, unless they are merged.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     #[command(flatten)]
-    joining: Joining,
+    merging: Merging,
     /// Show the way of packets between two LIDs, by forwarding tables.
     #[arg(long, value_name = "LID,LID", value_delimiter = ',', num_args = 1, action = clap::ArgAction::Append)]
     way: Vec<u16>,
     /// Rows of each list; 0: all.
     #[arg(long, value_name = "N", default_value_t = 20)]
     top: usize,
-    /// Print one JSON object.
+    /// Print a JSON object for each capture, on a line each.
     #[arg(long)]
     json: bool,
     /// Also write the lists as tables into this directory: nodes.csv, ports.csv, …
@@ -64,44 +67,67 @@ pub(super) struct Fabric {
     force: bool,
 }
 
+/// The object of --json.
+#[derive(Serialize)]
+struct Output<'a> {
+    files: Vec<String>,
+    #[serde(flatten)]
+    report: &'a Report,
+}
+
 impl Fabric {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
         end_on_signal(&STOP);
-        let [from, to] = match self.way[..] {
-            [] => [0; 2],
-            [from, to] => [from, to],
+        let way = match self.way[..] {
+            [] => None,
+            [from, to] => Some([from, to]),
             _ => bail!("--way takes two LIDs, as in --way 1,14"),
         };
-        let parts = self.joining.one(&self.files)?;
-        let name = name_of(&parts);
-        let mut source = open_parts(&parts)?;
+        let traces = self.merging.traces(&self.files)?;
+        if traces.len() > 1 && self.tables().next().is_some() {
+            bail!("tables are of one subnet: with several captures, write them one by one, or --merge them");
+        }
+        let mut outcome = Outcome::Done;
+        for captures in traces {
+            let (is_whole, arrives) = self.one(&captures, way)?;
+            outcome = match (is_whole, arrives, outcome) {
+                (false, ..) | (.., Outcome::Failed) => Outcome::Failed,
+                (true, false, _) => Outcome::Unmet,
+                (true, true, before) => before,
+            };
+        }
+        Ok(outcome)
+    }
+
+    /// Answers for one trace. Returns whether all of it could be read, and whether packets arrive that were asked for.
+    fn one(&self, captures: &[PartFiles], way: Option<[u16; 2]>) -> anyhow::Result<(bool, bool)> {
+        let (source, is_opened) = Trace::open(captures);
+        let Some(mut source) = source else { return Ok((false, true)) };
         let mut subnet = fabric::Fabric::default();
         let read = each(&mut source, |number, record| {
             subnet.push(number, record, &dissect(record.link, record.frame, record.wire_len));
             Ok(())
         })?;
-        source.files().for_each(say_damage);
-        let is_whole = read.was_read_whole(&name);
+        let files = || source.captures().into_iter().flat_map(|capture| capture.files());
+        files().for_each(say_damage);
+        let name = name_of_trace(captures);
+        let is_whole = read.was_read_whole(&name) && is_opened;
         let mut out = io::stdout().lock();
-        if !self.way.is_empty() {
-            let arrives = print_way(&mut subnet, [from, to], &mut out)?;
-            return Ok(match (is_whole, arrives) {
-                (false, _) => Outcome::Failed,
-                (true, true) => Outcome::Done,
-                (true, false) => Outcome::Unmet,
-            });
+        if let Some(way) = way {
+            return Ok((is_whole, print_way(&mut subnet, way, &mut out)?));
         }
         let report = subnet.finish();
         for (directory, format) in self.tables() {
             self.write_tables(directory, format, &name, &report)?;
         }
         if self.json {
-            serde_json::to_writer_pretty(&mut out, &report).map_err(io::Error::from)?;
+            let files = files().map(|info| info.name.clone()).collect();
+            json::write(&mut out, &Output { files, report: &report })?;
             writeln!(out)?;
         } else {
             self.print(&name, &report, &mut out)?;
         }
-        Ok(if is_whole { Outcome::Done } else { Outcome::Failed })
+        Ok((is_whole, true))
     }
 
     fn tables(&self) -> impl Iterator<Item = (&Path, Format)> {
@@ -160,74 +186,54 @@ impl Fabric {
             report.findings.iter().try_for_each(|finding| writeln!(out, "  {}", clean(finding)))?;
         }
         let mut lists = Lists { out, top: self.top };
-        lists.write(
-            "Subnet managers",
-            &["node", "LID", "state", "priority", "act count", "ports"],
-            &report.managers,
-            |row| {
-                vec![
-                    row.node.clone().or_else(|| row.guid.clone()).unwrap_or_default(),
-                    some(row.lid),
-                    row.state.clone().unwrap_or("?".into()).into_owned(),
-                    some(row.priority),
-                    row.act_count.map_or(String::new(), |n| count(n.into())),
-                    count(row.port_count),
-                ]
-            },
-        )?;
-        lists.write(
-            "Nodes",
-            &["node", "kind", "GUID", "LID", "ports", "active", "routes"],
-            &report.nodes,
-            |row| {
-                vec![
-                    row.name.clone(),
-                    row.kind.to_string(),
-                    row.guid.clone(),
-                    some(row.lid),
-                    row.port_count.to_string(),
-                    some(row.active_ports),
-                    some(row.routed_lids),
-                ]
-            },
-        )?;
-        lists.write(
-            "Links",
-            &["from", "port", "to", "port of it", "state", "speed", "pairs out", "pairs back"],
-            &report.links,
-            |row| {
-                let speed = row.lanes.zip(row.lane_mbit_s).map_or(String::new(), |(lanes, mbit)| {
-                    let slower = if row.is_slower == Some(true) { ", slower than possible" } else { "" };
-                    format!("{lanes}x {} Gbit/s{slower}", f64::from(mbit) / 1000.0)
-                });
-                vec![
-                    row.a.clone(),
-                    row.a_port.to_string(),
-                    row.b.clone(),
-                    row.b_port.to_string(),
-                    row.state.clone().unwrap_or_default().into_owned(),
-                    speed,
-                    row.pairs_from_a.map_or(String::new(), count),
-                    row.pairs_from_b.map_or(String::new(), count),
-                ]
-            },
-        )?;
-        lists.write(
-            "Multicast groups",
-            &["group", "LID", "members", "switch ports", "P_Key", "MTU"],
-            &report.groups,
-            |row| {
-                vec![
-                    row.mgid.clone(),
-                    format!("{:#06x}", row.mlid),
-                    count(row.member_count),
-                    count(row.switch_ports),
-                    format!("{:#06x}", row.p_key),
-                    some(row.mtu_bytes),
-                ]
-            },
-        )?;
-        let path = |row: &fabric::PathRow| {
+        lists.write(&MANAGER, &report.managers, |row| {
+            vec![
+                row.node.clone().or_else(|| row.guid.clone()).unwrap_or_default(),
+                some(row.lid),
+                row.state.clone().unwrap_or("?".into()).into_owned(),
+                some(row.priority),
+                row.act_count.map_or(String::new(), |n| count(n.into())),
+                count(row.port_count),
+            ]
+        })?;
+        lists.write(&NODE, &report.nodes, |row| {
+            vec![
+                row.name.clone(),
+                row.kind.to_string(),
+                row.guid.clone(),
+                some(row.lid),
+                row.port_count.to_string(),
+                some(row.active_ports),
+                some(row.routed_lids),
+            ]
+        })?;
+        lists.write(&LINK, &report.links, |row| {
+            let speed = row.lanes.zip(row.lane_mbit_s).map_or(String::new(), |(lanes, mbit)| {
+                let slower = if row.is_slower == Some(true) { ", slower than possible" } else { "" };
+                format!("{lanes}x {} Gbit/s{slower}", f64::from(mbit) / 1000.0)
+            });
+            vec![
+                row.a.clone(),
+                row.a_port.to_string(),
+                row.b.clone(),
+                row.b_port.to_string(),
+                row.state.clone().unwrap_or_default().into_owned(),
+                speed,
+                row.pairs_from_a.map_or(String::new(), count),
+                row.pairs_from_b.map_or(String::new(), count),
+            ]
+        })?;
+        lists.write(&GROUP, &report.groups, |row| {
+            vec![
+                row.mgid.clone(),
+                format!("{:#06x}", row.mlid),
+                count(row.member_count),
+                count(row.switch_ports),
+                format!("{:#06x}", row.p_key),
+                some(row.mtu_bytes),
+            ]
+        })?;
+        lists.write(&PATH, &report.paths, |row| {
             let rate =
                 row.rate_mbit_s.map_or(String::new(), |mbit| format!("{} Gbit/s", f64::from(mbit) / 1000.0));
             vec![
@@ -239,18 +245,12 @@ impl Fabric {
                 rate,
                 some(row.switches),
             ]
-        };
-        lists.write(
-            "Paths",
-            &["LID", "to LID", "SL", "P_Key", "MTU", "rate", "switches"],
-            &report.paths,
-            path,
-        )?;
-        lists.write("Services", &["service", "name", "port", "lease"], &report.services, |row| {
+        })?;
+        lists.write(&SERVICE, &report.services, |row| {
             let lease = row.lease_s.map_or("no end".into(), |s| format!("{s} s"));
             vec![row.service_id.clone(), row.name.clone(), row.gid.clone(), lease]
         })?;
-        lists.write("Notices", &["trap", "meaning", "LID", "node", "count"], &report.traps, |row| {
+        lists.write(&NOTICE, &report.traps, |row| {
             vec![
                 row.trap.to_string(),
                 row.meaning.clone().unwrap_or_default().into_owned(),
@@ -261,87 +261,162 @@ impl Fabric {
         })?;
         let mut counters: Vec<_> = report.counters.iter().filter(|row| row.increase > 0).collect();
         counters.sort_by_key(|row| (row.counter.clone(), std::cmp::Reverse(row.increase)));
-        lists.write(
-            "Counters that grew",
-            &["counter", "node", "port", "by", "per second", "bytes"],
-            &counters,
-            |row| {
-                let at_least = if row.resets > 0 || row.is_full { "≥ " } else { "" };
-                vec![
-                    row.counter.to_string(),
-                    row.node.clone().unwrap_or_else(|| format!("LID {}", row.lid)),
-                    row.port.to_string(),
-                    format!("{at_least}{}", count(row.increase)),
-                    row.per_second.map_or(String::new(), rate),
-                    row.increase_bytes.map_or(String::new(), bytes),
-                ]
-            },
-        )?;
-        lists.write(
-            "Questions",
-            &[
-                "class",
-                "attribute",
-                "method",
-                "asked",
-                "answered",
-                "missing",
-                "failed",
-                "segments",
-                "p50",
-                "max",
-            ],
-            &report.operations,
-            |row| {
-                let some = |n: u64| if n > 0 { count(n) } else { String::new() };
-                vec![
-                    row.class.to_string(),
-                    row.attribute.clone(),
-                    row.method.clone(),
-                    count(row.questions),
-                    count(row.answers),
-                    some(row.unanswered),
-                    some(row.failed),
-                    some(row.segments),
-                    row.p50_ns.map_or(String::new(), duration),
-                    row.max_ns.map_or(String::new(), duration),
-                ]
-            },
-        )
+        lists.write(&COUNTER, &counters, |row| {
+            let at_least = if row.resets > 0 || row.is_full { "≥ " } else { "" };
+            vec![
+                row.counter.to_string(),
+                row.node.clone().unwrap_or_else(|| format!("LID {}", row.lid)),
+                row.port.to_string(),
+                format!("{at_least}{}", count(row.increase)),
+                row.per_second.map_or(String::new(), rate),
+                row.increase_bytes.map_or(String::new(), bytes),
+            ]
+        })?;
+        lists.write(&QUESTION, &report.operations, |row| {
+            let some = |n: u64| if n > 0 { count(n) } else { String::new() };
+            vec![
+                row.class.to_string(),
+                row.attribute.clone(),
+                row.method.clone(),
+                count(row.questions),
+                count(row.answers),
+                some(row.unanswered),
+                some(row.failed),
+                some(row.segments),
+                row.p50_ns.map_or(String::new(), duration),
+                row.max_ns.map_or(String::new(), duration),
+            ]
+        })
     }
 }
 
-/// Heads of columns that are aligned to the right.
-const NUMBERS: [&str; 28] = [
-    "LID",
-    "to LID",
-    "priority",
-    "act count",
-    "ports",
-    "active",
-    "routes",
-    "port",
-    "port of it",
-    "pairs out",
-    "pairs back",
-    "members",
-    "switch ports",
-    "MTU",
-    "SL",
-    "switches",
-    "trap",
-    "count",
-    "by",
-    "per second",
-    "bytes",
-    "asked",
-    "answered",
-    "missing",
-    "failed",
-    "segments",
-    "p50",
-    "max",
-];
+/// A list of this command: its title, and its columns.
+type List = (&'static str, &'static [Column]);
+
+/// The lists of this command, by their titles.
+pub(super) const LISTS: [List; 9] = [MANAGER, NODE, LINK, GROUP, PATH, SERVICE, NOTICE, COUNTER, QUESTION];
+
+const MANAGER: List = (
+    "Subnet managers",
+    &[
+        words("node", "The node that it runs on; its GUID where the node's name was not captured."),
+        number("LID", "Local identifier of its port."),
+        words("state", "Master, standby, discovering or not active."),
+        number("priority", "The higher one becomes master; of equal ones, the lower GUID."),
+        number(
+            "act count",
+            "Its counter of activity: a standby takes the master for dead when that stands still.",
+        ),
+        number("ports", "Ports in the subnet that the capture shows."),
+    ],
+);
+
+const NODE: List = (
+    "Nodes",
+    &[
+        words("node", "What it calls itself (NodeDescription); its GUID where that was not captured."),
+        words("kind", "Channel adapter, switch or router."),
+        words("GUID", "Its globally unique identifier (NodeInfo.NodeGUID)."),
+        number("LID", "Local identifier: of a switch, of its port 0; of an adapter, of its first port."),
+        number("ports", "Ports that it has (NodeInfo.NumPorts)."),
+        number("active", "Ports of which an answer said that they are active."),
+        number("routed LIDs", "LIDs that a switch forwards, by its linear forwarding table."),
+    ],
+);
+
+const LINK: List = (
+    "Links",
+    &[
+        words("from", "The node at one end."),
+        number("port", "Its port."),
+        words("to", "The node at the other end."),
+        number("port of it", "The port there."),
+        words("state", "State of the port: down, initialize, armed, active."),
+        words("speed", "Lanes, and the rate of one; whether both ends could do more."),
+        number(
+            "pairs out",
+            "Pairs of adapters' ports whose packets take this link from the first node to the second one.",
+        ),
+        number("pairs back", "The same in the other direction."),
+    ],
+);
+
+const GROUP: List = (
+    "Multicast groups",
+    &[
+        words("group", "Its GID (MCMemberRecord.MGID)."),
+        words("LID", "Its local identifier (MCMemberRecord.MLID)."),
+        number("members", "Ports that have joined while the capture was made, or that a table names."),
+        number("switch ports", "Ports of switches that forward it, by their multicast forwarding tables."),
+        words("P_Key", "The partition."),
+        number("MTU", "Bytes of payload that a packet may have."),
+    ],
+);
+
+const PATH: List = (
+    "Paths",
+    &[
+        number("LID", "From this local identifier (PathRecord.SLID)."),
+        number("to LID", "To this one (PathRecord.DLID)."),
+        number("SL", "The service level to use."),
+        words("P_Key", "The partition."),
+        number("MTU", "Bytes of payload that a packet may have."),
+        words("rate", "The rate of the slowest link, as subnet administration says."),
+        number("switches", "Switches on the way, by forwarding tables."),
+    ],
+);
+
+const SERVICE: List = (
+    "Services",
+    &[
+        words("service", "Its identifier (ServiceRecord.ServiceID)."),
+        words("name", "Its name."),
+        words("port", "GID of the port that offers it."),
+        words("lease", "How long it is registered for."),
+    ],
+);
+
+const NOTICE: List = (
+    "Notices",
+    &[
+        number("trap", "Number of the trap (Notice.TrapNumber)."),
+        words("meaning", "What the number says."),
+        number("LID", "Local identifier of the port that sent it."),
+        words("node", "The node that has this LID."),
+        number("count", "How many there were."),
+    ],
+);
+
+const COUNTER: List = (
+    "Counters that grew",
+    &[
+        words("counter", "Its name in PortCounters or PortCountersExtended."),
+        words("node", "The node; its LID where that is not known."),
+        number("port", "The port."),
+        number(
+            "by",
+            "From the first answer to the last one; at least so much where it was reset or is full.",
+        ),
+        number("per second", "The same by the time between these answers."),
+        number("bytes", "The same in bytes, where it counts words of four bytes."),
+    ],
+);
+
+const QUESTION: List = (
+    "Questions",
+    &[
+        words("class", "Class of management: SubnLID, SubnDirected, SubnAdm, Perf, …"),
+        words("attribute", "What was asked for, or set."),
+        words("method", "Get, Set, GetTable, …"),
+        number("asked", "Questions, repeated ones too."),
+        number("answered", "Answers to them."),
+        number("missing", "Questions without an answer in the capture."),
+        number("failed", "Answers whose status is an error."),
+        number("segments", "Segments of which answers consisted, as RMPP divides them."),
+        number("p50", "The median time from a question to its answer."),
+        number("max", "The longest such time."),
+    ],
+);
 
 /// Lists that are left out where they are empty.
 struct Lists<'a, W> {
@@ -352,20 +427,14 @@ struct Lists<'a, W> {
 impl<W: Write> Lists<'_, W> {
     fn write<T>(
         &mut self,
-        title: &str,
-        head: &[&'static str],
+        (title, columns): &List,
         rows: &[T],
         cells: impl Fn(&T) -> Vec<String>,
     ) -> io::Result<()> {
         if rows.is_empty() {
             return Ok(());
         }
-        let column = |head| match NUMBERS.contains(&head) {
-            true => list::number(head, ""),
-            false => list::words(head, ""),
-        };
-        let columns: Vec<list::Column> = head.iter().map(|&head| column(head)).collect();
-        list::write(self.out, title, &columns, rows.iter().map(cells), self.top)
+        list::write(self.out, title, columns, rows.iter().map(cells), self.top)
     }
 }
 

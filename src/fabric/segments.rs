@@ -113,11 +113,18 @@ impl Segments {
         if self.open.len() < MOST {
             return;
         }
-        // The one silent longest.
-        let oldest = self.open.iter().min_by_key(|(_, transfer)| transfer.last_ns).map(|(key, _)| *key);
-        if let Some(key) = oldest {
+        // Those silent longest: half of them at once, so that each costs little.
+        let mut last: Vec<i64> = self.open.values().map(|transfer| transfer.last_ns).collect();
+        let (_, &mut middle, _) = last.select_nth_unstable(MOST / 2);
+        let old: Vec<Key> = self
+            .open
+            .iter()
+            .filter(|(_, transfer)| transfer.last_ns <= middle)
+            .map(|(key, _)| *key)
+            .collect();
+        self.broken += old.len() as u64;
+        for key in old {
             self.end(&key);
-            self.broken += 1;
         }
     }
 }

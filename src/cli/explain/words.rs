@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::super::{collectives, list, nvme};
+use super::super::{collectives, fabric, list, nvme};
 use super::{finding, note, opcode, syndromes, table};
 use rdmawire::{
     analyze::FindingKind,
@@ -34,8 +34,11 @@ pub(super) fn of_other_tables(name: &str, to: &mut String) -> anyhow::Result<boo
     Ok(true)
 }
 
-/// The lists that commands print: the command, the title, and the columns with their meanings.
-fn lists() -> Vec<(&'static str, &'static str, Vec<(&'static str, &'static str)>)> {
+/// A list that a command prints: the command, the title, and the columns with their meanings.
+type Listed = (&'static str, &'static str, Vec<(&'static str, &'static str)>);
+
+/// The lists that commands print.
+fn lists() -> Vec<Listed> {
     let of = |command, lists: &[(&'static str, &[list::Column])]| {
         let columns = |columns: &[list::Column]| columns.iter().map(|one| (one.head, one.about)).collect();
         lists.iter().map(|(title, all)| (command, *title, columns(all))).collect::<Vec<_>>()
@@ -43,6 +46,7 @@ fn lists() -> Vec<(&'static str, &'static str, Vec<(&'static str, &'static str)>
     let mut all = vec![("connections", "Set-ups", text::setup_columns().collect())];
     all.extend(of("nvme", &nvme::LISTS));
     all.extend(of("collectives", &collectives::LISTS));
+    all.extend(of("fabric", &fabric::LISTS));
     all
 }
 
