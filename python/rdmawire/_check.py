@@ -112,7 +112,7 @@ def check(
     rdmawire._errors.CheckFailed: checked ...loss1_rc_write-B-300.pcap
       violated  retransmits == 0
                 retransmits is 85; it must be == 0
-                  #0 10.77.0.1 > 10.77.0.2 QP 0x11: 85; frames 82, 145
+                  #0 10.77.0.1 → 10.77.0.2 QP 0x11: 85; frames 82, 145
       held      max(ack_rtt.p99) < 10ms
                 max(ack_rtt.p99) is 3.24 ms; it must be < 10ms
       1 held, 1 violated, 0 unknown
