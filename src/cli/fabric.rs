@@ -8,7 +8,6 @@ use std::{
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use serde::Serialize;
 
 use super::{
     Outcome,
@@ -16,13 +15,13 @@ use super::{
     list::{self, Column, number, words},
     output, say,
     signals::{STOP, end_on_signal},
-    trace::{Captures, Merging, Trace, name_of_trace},
+    trace::{Captures, Merging, Trace, name_of_trace, write_json},
 };
 use rdmawire::{
     dissect::dissect,
     fabric::{self, Report},
     report::{
-        clean, json,
+        clean,
         table::{Format, write_rows},
         units::{bytes, count, duration, rate, several},
     },
@@ -67,14 +66,6 @@ pub(super) struct Fabric {
     force: bool,
 }
 
-/// The object of --json.
-#[derive(Serialize)]
-struct Output<'a> {
-    files: Vec<String>,
-    #[serde(flatten)]
-    report: &'a Report,
-}
-
 impl Fabric {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
         end_on_signal(&STOP);
@@ -108,8 +99,7 @@ impl Fabric {
             subnet.push(number, record, &dissect(record.link, record.frame, record.wire_len));
             Ok(())
         })?;
-        let files = || source.captures().into_iter().flat_map(|capture| capture.files());
-        files().for_each(say_damage);
+        source.captures().into_iter().flat_map(|capture| capture.files()).for_each(say_damage);
         let name = name_of_trace(captures);
         let is_whole = read.was_read_whole(&name) && is_opened;
         let mut out = io::stdout().lock();
@@ -121,9 +111,7 @@ impl Fabric {
             self.write_tables(directory, format, &name, &report)?;
         }
         if self.json {
-            let files = files().map(|info| info.name.clone()).collect();
-            json::write(&mut out, &Output { files, report: &report })?;
-            writeln!(out)?;
+            write_json(&source, &report, &mut out)?;
         } else {
             self.print(&name, &report, &mut out)?;
         }

@@ -6,7 +6,6 @@ use std::{
 };
 
 use clap::Args;
-use serde::Serialize;
 
 use super::{
     Outcome,
@@ -14,7 +13,7 @@ use super::{
     input::{PartFiles, each, say_damage},
     list::{self, Column, number, words},
     signals::{STOP, end_on_signal},
-    trace::{Captures, Merging, Trace, name_of_trace},
+    trace::{Captures, Merging, Trace, name_of_trace, write_json},
 };
 use rdmawire::{
     dissect::dissect_with,
@@ -22,7 +21,7 @@ use rdmawire::{
     icrc,
     nvme::{CommandRow, Commands, OperationRow, QueueRow, Report},
     report::{
-        Summary, clean, json,
+        Summary, clean,
         units::{bytes, count, duration, percent, rate, several},
     },
 };
@@ -61,14 +60,6 @@ pub(super) struct Nvme {
 /// Commands that are kept one by one.
 const KEPT: usize = 1 << 20;
 
-/// The object of --json.
-#[derive(Serialize)]
-struct Output<'a> {
-    files: Vec<String>,
-    #[serde(flatten)]
-    report: &'a Report,
-}
-
 impl Nvme {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
         end_on_signal(&STOP);
@@ -98,16 +89,13 @@ impl Nvme {
             }
             Ok(())
         })?;
-        let files = || source.captures().into_iter().flat_map(|capture| capture.files());
-        files().for_each(say_damage);
+        source.captures().into_iter().flat_map(|capture| capture.files()).for_each(say_damage);
         let name = name_of_trace(captures);
         let is_whole = read.was_read_whole(&name);
         let report = commands.finish();
         let mut out = io::stdout().lock();
         if self.json {
-            let files = files().map(|info| info.name.clone()).collect();
-            json::write(&mut out, &Output { files, report: &report })?;
-            writeln!(out)?;
+            write_json(&source, &report, &mut out)?;
         } else {
             self.print(&name, &report, &mut out)?;
         }

@@ -1,12 +1,19 @@
 //! What a command reads as one: a capture, or with `--merge` all of them.
 
-use std::{io, path::PathBuf};
+use std::{
+    io::{self, Write},
+    path::PathBuf,
+};
 
 use anyhow::Context;
 use clap::Args;
+use serde::Serialize;
 
 use super::input::{Joining, PartFiles, name_of, open_parts, try_open};
-use rdmawire::capture::{Error, Info, Merge, Record, Series, SharedRecord, Source};
+use rdmawire::{
+    capture::{Error, Info, Merge, Record, Series, SharedRecord, Source},
+    report::json,
+};
 
 /// Which files are one capture, and which captures one trace.
 #[derive(Debug, Args)]
@@ -85,6 +92,22 @@ pub(super) fn name_of_trace(captures: &[PartFiles]) -> String {
         [first, _, ..] => format!("{} and {} more", name_of(first), captures.len() - 1),
         _ => captures.first().map_or_else(String::new, |parts| name_of(parts)),
     }
+}
+
+/// What --json prints of a trace: its files, and the report.
+#[derive(Serialize)]
+struct Object<'a, R> {
+    files: Vec<&'a str>,
+    #[serde(flatten)]
+    report: &'a R,
+}
+
+/// Prints a report of a trace as a JSON object on a line.
+pub(super) fn write_json(trace: &Trace, report: &impl Serialize, out: &mut impl Write) -> io::Result<()> {
+    let captures = trace.captures();
+    let files = captures.iter().flat_map(|capture| capture.files()).map(|info| info.name.as_str()).collect();
+    json::write(out, &Object { files, report })?;
+    writeln!(out)
 }
 
 impl Source for Trace {

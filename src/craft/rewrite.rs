@@ -451,8 +451,8 @@ impl Names {
     }
 
     fn lid(&self, lid: Lid) -> Lid {
-        let fits = |lid| (1..0xc000).contains(&lid);
-        if fits(lid.0 as u64) { Lid(self.within(6, lid.0 as u64, 16, fits) as u16) } else { lid }
+        let fits = |lid| Lid(lid as u16).is_unicast();
+        if lid.is_unicast() { Lid(self.within(6, lid.0 as u64, 16, fits) as u16) } else { lid }
     }
 
     fn ee_context(&self, context: EeContext) -> EeContext {

@@ -23,7 +23,7 @@ use crate::{
     wire::*,
 };
 use counters::Counters;
-use nodes::{Link, Node, Nodes};
+use nodes::{Attribute, Link, Node, Nodes};
 use operations::Operations;
 use segments::{Segments, Transfer};
 
@@ -43,7 +43,7 @@ const MAD_LEN: usize = 256;
 pub struct Fabric {
     nodes: Nodes,
     /// What records say of LIDs whose node is not known yet.
-    later: Vec<(u16, Later)>,
+    later: Vec<(u16, Attribute)>,
     /// Links by LIDs: from subnet administration.
     links_by_lid: BTreeSet<(u16, u8, u16, u8)>,
     managers: BTreeMap<u64, Manager>,
@@ -61,15 +61,6 @@ pub struct Fabric {
     bad_icrc: u64,
     cut: u64,
     left_out: u64,
-}
-
-/// An attribute whose node is not known yet.
-#[derive(Debug)]
-enum Later {
-    Port(u8, PortInfo),
-    Switch(SwitchInfo),
-    Ports(u16, LinearFdb),
-    Name(NodeDescription),
 }
 
 /// A subnet manager.
@@ -133,7 +124,7 @@ impl Fabric {
         }
         self.datagrams += 1;
         self.span = Some(self.span.map_or([time; 2], |[first, last]| [first.min(time), last.max(time)]));
-        let lid = d.get::<Lrh>().map(|lrh| lrh.slid().0).filter(|lid| (1..0xc000).contains(lid));
+        let lid = d.get::<Lrh>().map(Lrh::slid).filter(|lid| lid.is_unicast()).map(|lid| lid.0);
         let of = Datagram { mad, bytes, whole: payload, from, to, lid, time, frame };
         self.operations.on_datagram(&of);
         match mad.mgmt_class() {
@@ -167,7 +158,9 @@ impl Fabric {
     /// Joins what is known of LIDs with the nodes that have them.
     fn settle(&mut self) {
         for (lid, later) in std::mem::take(&mut self.later) {
-            self.of_lid(lid, later);
+            if let Some((node, _)) = self.nodes.of_lid(lid) {
+                self.nodes.on_attribute(node, &later);
+            }
         }
         for &(from, from_port, to, to_port) in &self.links_by_lid {
             if let (Some((a, _)), Some((b, _))) = (self.nodes.of_lid(from), self.nodes.of_lid(to)) {
@@ -191,14 +184,18 @@ impl Fabric {
         let route = if is_directed { route_of(of.whole) } else { None };
         let id = of.mad.attribute_id().0;
         let modifier = of.mad.attribute_modifier().0;
-        match MgmtClass::SUBN_LID.attribute(id).and_then(|attribute| attribute.kinds.first()) {
-            Some(Kind::NodeInfo) => {
+        let Some(&kind) = MgmtClass::SUBN_LID.attribute(id).and_then(|attribute| attribute.kinds.first())
+        else {
+            return;
+        };
+        match kind {
+            Kind::NodeInfo => {
                 if let Some((info, _)) = NodeInfo::view(data) {
                     self.left_out += u64::from(!self.nodes.on_info(info, route.as_deref(), of.lid));
                 }
                 return;
             }
-            Some(Kind::SmInfo) => {
+            Kind::SmInfo => {
                 if let Some((info, _)) = SmInfo::view(data) {
                     self.manager(of.lid.unwrap_or(0), info);
                 }
@@ -211,40 +208,16 @@ impl Fabric {
             (None, Some(lid)) => self.nodes.of_lid(lid).map(|(node, _)| node),
             _ => None,
         };
-        let Some(node) = node else {
+        if let Some(node) = node {
+            self.nodes.on_answer(node, kind, modifier, data);
+        } else if let (Some(later), Some(lid)) = (Attribute::of(kind, modifier, data), of.lid) {
             // The LID may be known only when all was heard.
-            let later = match MgmtClass::SUBN_LID.attribute(id).and_then(|attribute| attribute.kinds.first())
-            {
-                Some(Kind::PortInfo) => {
-                    PortInfo::view(data).map(|(info, _)| Later::Port((modifier & 0xff) as u8, *info))
-                }
-                Some(Kind::SwitchInfo) => SwitchInfo::view(data).map(|(info, _)| Later::Switch(*info)),
-                Some(Kind::LinearFdb) => {
-                    LinearFdb::view(data).map(|(of, _)| Later::Ports(modifier as u16, *of))
-                }
-                Some(Kind::NodeDescription) => NodeDescription::view(data).map(|(of, _)| Later::Name(*of)),
-                _ => None,
-            };
-            if let (Some(later), Some(lid)) = (later, of.lid) {
-                self.keep(lid, later);
-            }
-            return;
-        };
-        self.nodes.on_attribute(node, id, modifier, data);
-    }
-
-    fn keep(&mut self, lid: u16, later: Later) {
-        if self.later.len() < MOST { self.later.push((lid, later)) } else { self.left_out += 1 }
-    }
-
-    fn of_lid(&mut self, lid: u16, later: Later) {
-        let Some((node, _)) = self.nodes.of_lid(lid) else { return };
-        match later {
-            Later::Port(port, info) => self.nodes.on_port(node, port, &info),
-            Later::Switch(info) => self.nodes.change(node, |node| node.switch = Some(info)),
-            Later::Ports(block, ports) => self.nodes.on_routes(node, block, &ports),
-            Later::Name(name) => self.nodes.change(node, |node| node.name = Some(name)),
+            self.keep(lid, later);
         }
+    }
+
+    fn keep(&mut self, lid: u16, later: Attribute) {
+        if self.later.len() < MOST { self.later.push((lid, later)) } else { self.left_out += 1 }
     }
 
     fn manager(&mut self, lid: u16, info: &SmInfo) {
@@ -315,17 +288,17 @@ impl Fabric {
                         let name = *NodeDescription::view(name)?.0;
                         self.nodes.change(info.node_guid().0, |node| node.name = Some(name));
                     }
-                    Kind::SwitchInfo => self.keep(lid, Later::Switch(*SwitchInfo::view(data)?.0)),
+                    Kind::SwitchInfo => self.keep(lid, Attribute::Switch(*SwitchInfo::view(data)?.0)),
                     _ => self.manager(lid, SmInfo::view(data)?.0),
                 }
             }
             [Kind::PortInfoRecord, ..] => {
                 let (begin, data) = PortInfoRecord::view(record)?;
-                self.keep(begin.endport_lid().0, Later::Port(begin.port_num(), *PortInfo::view(data)?.0));
+                self.keep(begin.endport_lid().0, Attribute::Port(begin.port_num(), *PortInfo::view(data)?.0));
             }
             [Kind::ForwardingRecord, Kind::LinearFdb] => {
                 let (begin, data) = ForwardingRecord::view(record)?;
-                self.keep(begin.lid().0, Later::Ports(begin.block_num().0, *LinearFdb::view(data)?.0));
+                self.keep(begin.lid().0, Attribute::Ports(begin.block_num().0, *LinearFdb::view(data)?.0));
             }
             [Kind::LinkRecord] => {
                 let (link, _) = LinkRecord::view(record)?;

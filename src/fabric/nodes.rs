@@ -57,6 +57,28 @@ pub(super) struct Port {
     pub(super) p_keys: BTreeMap<u16, PKeyTable>,
 }
 
+/// What an answer or a record says of a node, or of one of its ports: it can wait until the node of its LID is known.
+#[derive(Debug)]
+pub(super) enum Attribute {
+    Port(u8, PortInfo),
+    Switch(SwitchInfo),
+    Ports(u16, LinearFdb),
+    Name(NodeDescription),
+}
+
+impl Attribute {
+    /// The attribute of an answer; `None` where it is another one, or cut.
+    pub(super) fn of(kind: Kind, modifier: u32, data: &[u8]) -> Option<Attribute> {
+        Some(match kind {
+            Kind::PortInfo => Attribute::Port((modifier & 0xff) as u8, *PortInfo::view(data)?.0),
+            Kind::SwitchInfo => Attribute::Switch(*SwitchInfo::view(data)?.0),
+            Kind::LinearFdb => Attribute::Ports(modifier as u16, *LinearFdb::view(data)?.0),
+            Kind::NodeDescription => Attribute::Name(*NodeDescription::view(data)?.0),
+            _ => return None,
+        })
+    }
+}
+
 /// All nodes.
 #[derive(Debug, Default)]
 pub(super) struct Nodes {
@@ -132,7 +154,7 @@ impl Nodes {
         node.info = Some(*info);
         let own = if node.is_switch() { 0 } else { info.local_port_num() };
         node.ports.entry(own).or_default().guid = Some(info.port_guid().0);
-        if let Some(lid) = lid.filter(|lid| (1..0xc000).contains(lid)) {
+        if let Some(lid) = lid.filter(|&lid| Lid(lid).is_unicast()) {
             self.lids.entry(lid).or_insert((guid, own));
         }
         let Some(route) = route else { return true };
@@ -151,19 +173,12 @@ impl Nodes {
     }
 
     /// The answer for an attribute that is a node's or one of its ports'.
-    pub(super) fn on_attribute(&mut self, node: u64, id: u16, modifier: u32, data: &[u8]) -> Option<()> {
-        let kind = MgmtClass::SUBN_LID.attribute(id)?.kinds.first()?;
+    pub(super) fn on_answer(&mut self, node: u64, kind: Kind, modifier: u32, data: &[u8]) -> Option<()> {
+        if let Some(attribute) = Attribute::of(kind, modifier, data) {
+            self.on_attribute(node, &attribute);
+            return Some(());
+        }
         match kind {
-            Kind::PortInfo => self.on_port(node, (modifier & 0xff) as u8, PortInfo::view(data)?.0),
-            Kind::LinearFdb => self.on_routes(node, modifier as u16, LinearFdb::view(data)?.0),
-            Kind::NodeDescription => {
-                let name = *NodeDescription::view(data)?.0;
-                self.change(node, |node| node.name = Some(name));
-            }
-            Kind::SwitchInfo => {
-                let info = *SwitchInfo::view(data)?.0;
-                self.change(node, |node| node.switch = Some(info));
-            }
             Kind::MulticastFdb => {
                 let of = *MulticastFdb::view(data)?.0;
                 let key = ((modifier & 0x1ff) as u16, (modifier >> 28) as u8);
@@ -187,8 +202,17 @@ impl Nodes {
         Some(())
     }
 
+    pub(super) fn on_attribute(&mut self, node: u64, attribute: &Attribute) {
+        match attribute {
+            Attribute::Port(port, info) => self.on_port(node, *port, info),
+            Attribute::Switch(info) => self.change(node, |node| node.switch = Some(*info)),
+            Attribute::Ports(block, ports) => self.on_routes(node, *block, ports),
+            Attribute::Name(name) => self.change(node, |node| node.name = Some(*name)),
+        }
+    }
+
     /// A port of a node; 0 is a switch's own, or of another node the one that was asked.
-    pub(super) fn on_port(&mut self, guid: u64, port: u8, info: &PortInfo) {
+    fn on_port(&mut self, guid: u64, port: u8, info: &PortInfo) {
         let Some(node) = self.nodes.get_mut(&guid) else { return };
         let is_switch = node.is_switch();
         let port = if port == 0 && !is_switch { info.local_port_num() } else { port };
@@ -197,14 +221,14 @@ impl Nodes {
         of.state_changes += u32::from(had.is_some_and(|state| state != info.port_state()));
         of.info = Some(*info);
         let lid = info.lid().0;
-        if (1..0xc000).contains(&lid) && (port == 0 || !is_switch) {
+        if info.lid().is_unicast() && (port == 0 || !is_switch) {
             for lid in lid..=lid | ((1 << info.lmc()) - 1) {
                 self.lids.insert(lid, (guid, port));
             }
         }
     }
 
-    pub(super) fn on_routes(&mut self, node: u64, block: u16, ports: &LinearFdb) {
+    fn on_routes(&mut self, node: u64, block: u16, ports: &LinearFdb) {
         // LIDs end at 0xbfff.
         if block < 0xc000 / 64 {
             self.change(node, |node| _ = node.routes.insert(block, ports.ports().0));

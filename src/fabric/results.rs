@@ -1,13 +1,13 @@
 //! The rows of a subnet, at the end.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashMap};
 
 use super::{
     Fabric, Group, Hop,
     counters::Counters,
     findings::findings,
     name_of,
-    nodes::{Link, Node, Port},
+    nodes::{Link, Node, Nodes, Port},
     operations::{Kind as OperationKind, Operation},
     routes,
     rows::{
@@ -50,14 +50,24 @@ fn now(info: &PortInfo) -> (u8, u8) {
 pub(super) fn report(mut fabric: Fabric) -> Report {
     fabric.operations.settle();
     let ways = routes::all(&fabric.nodes);
+    // Of each node, the LID of its first port.
+    let mut lids = HashMap::new();
+    for (lid, guid, _) in fabric.nodes.lids() {
+        lids.entry(guid).or_insert(lid);
+    }
+    let members = multicast_ports(&fabric.nodes);
     let has_routes = fabric.nodes.iter().any(|(_, node)| !node.routes.is_empty());
     let mut report = Report {
         schema: SCHEMA.into(),
         datagrams: fabric.datagrams,
-        nodes: fabric.nodes.iter().map(|(guid, node)| node_row(&fabric, guid, node)).collect(),
+        nodes: fabric
+            .nodes
+            .iter()
+            .map(|(guid, node)| node_row(guid, node, lids.get(&guid).copied()))
+            .collect(),
         links: fabric.nodes.links().map(|(a, b)| link_row(&fabric, &ways, a, b)).collect(),
         managers: managers(&fabric),
-        groups: fabric.groups.values().map(|group| group_row(&fabric, group)).collect(),
+        groups: fabric.groups.values().map(|group| group_row(group, &members)).collect(),
         paths: fabric.paths.values().map(|path| path_row(&fabric, path)).collect(),
         services: fabric.services.values().map(service_row).collect(),
         transfers: fabric.segments.whole,
@@ -105,11 +115,10 @@ pub(super) fn report(mut fabric: Fabric) -> Report {
     report
 }
 
-fn node_row(fabric: &Fabric, guid: u64, node: &Node) -> NodeRow {
+fn node_row(guid: u64, node: &Node, lid: Option<u16>) -> NodeRow {
     let info = node.info.unwrap_or_default();
     let asked = node.ports.iter().filter(|(port, _)| **port > 0).filter_map(|(_, port)| port.info);
     let active = asked.clone().filter(|info| info.port_state() == PortState::ACTIVE).count() as u32;
-    let lid = fabric.nodes.lids().find(|(_, of, _)| *of == guid).map(|(lid, ..)| lid);
     let routed = node.routes.values().flatten().filter(|port| **port != 0xff).count() as u32;
     NodeRow {
         guid: hex(guid),
@@ -225,18 +234,29 @@ fn managers(fabric: &Fabric) -> Vec<ManagerRow> {
     rows
 }
 
-fn group_row(fabric: &Fabric, group: &Group) -> GroupRow {
+/// Ports of switches that forward a multicast LID, by its block of 32 and its place there.
+type MulticastPorts = HashMap<(u16, usize), u64>;
+
+fn multicast_ports(nodes: &Nodes) -> MulticastPorts {
+    let mut ports = MulticastPorts::new();
+    for (&(block, _), table) in nodes.iter().flat_map(|(_, node)| &node.multicast) {
+        let masks = (0..32).filter_map(|place| Some((place, table.port_masks().entry(place)?)));
+        for (place, mask) in masks.filter(|(_, mask)| *mask != 0) {
+            *ports.entry((block, place)).or_default() += u64::from(mask.count_ones());
+        }
+    }
+    ports
+}
+
+fn group_row(group: &Group, ports: &MulticastPorts) -> GroupRow {
     let record = &group.record;
     let mlid = record.mlid().0;
-    let (block, place) = (mlid.wrapping_sub(0xc000) / 32, usize::from(mlid % 32));
-    let masks = fabric.nodes.iter().flat_map(|(_, node)| node.multicast.iter());
-    let masks =
-        masks.filter(|((of, _), _)| *of == block).filter_map(|(_, table)| table.port_masks().entry(place));
+    let place = (mlid.wrapping_sub(0xc000) / 32, usize::from(mlid % 32));
     GroupRow {
         mgid: record.mgid().to_string(),
         mlid,
         member_count: group.members.len() as u64,
-        switch_ports: masks.map(|mask| u64::from(mask.count_ones())).sum(),
+        switch_ports: ports.get(&place).copied().unwrap_or(0),
         p_key: record.p_key().0,
         q_key: record.q_key().0,
         mtu_bytes: record.mtu().bytes(),

@@ -161,6 +161,14 @@ number! {
     /// Local identifier of a port in a subnet.
     Lid(u16) as Show::Hex => Lid
 }
+
+impl Lid {
+    /// Whether it is a port's own: neither reserved (0), nor a multicast group's (from 0xc000 on), nor permissive (0xffff).
+    pub const fn is_unicast(self) -> bool {
+        matches!(self.0, 1..0xc000)
+    }
+}
+
 number! {
     /// Globally unique identifier of a device.
     Guid(u64) as Show::Hex => Guid
