@@ -29,6 +29,7 @@
 //! | [`counters`] | `analyze` | the counters of two hosts beside a capture |
 //! | [`fabric`] | `analyze` | a subnet of InfiniBand: nodes, ports, links, routes, managers, counters, from management datagrams |
 //! | [`nvme`] | `analyze` | NVMe over RDMA: commands, their latencies, and what their time went to |
+//! | [`commands`] | `analyze` | commands of NFS, iSER, SRP, SMB Direct and RDS, their latencies, and what their time went to |
 //! | [`entropy`] | `analyze` | UDP source ports of connections, and which of them share a path |
 //! | [`plot`] | `analyze` | pictures of what the analysis has found |
 //!
@@ -92,7 +93,7 @@
 #![cfg_attr(not(feature = "std"), allow(dead_code))]
 
 #[doc(inline)]
-pub use rdmawire_wire::{checksum, dissect, icrc, opcode, wire};
+pub use rdmawire_wire::{checksum, dissect, icrc, opcode, upper, wire};
 #[cfg(feature = "analyze")]
 pub mod logs;
 #[cfg(any(feature = "craft", feature = "report"))]
@@ -106,6 +107,8 @@ pub mod analyze;
 pub mod annotate;
 #[cfg(feature = "capture")]
 pub mod capture;
+#[cfg(feature = "analyze")]
+pub mod commands;
 #[cfg(feature = "analyze")]
 pub mod counters;
 #[cfg(feature = "craft")]

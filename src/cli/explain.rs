@@ -85,7 +85,7 @@ impl Explain {
             ["sql", form @ ("ndjson" | "csv" | "parquet")] => sql::views(form, &mut to)?,
             ["qos"] => to.push_str(QOS),
             ["links"] => to.push_str(LINKS),
-            [command @ ("nvme" | "collectives" | "connections" | "fabric")] => {
+            [command @ ("nvme" | "commands" | "collectives" | "connections" | "fabric")] => {
                 words::lists_of(command, &mut to)?
             }
             ["scenario" | "scenarios"] => to.push_str(rdmawire::sim::SCHEMA),
@@ -126,7 +126,7 @@ fn all(to: &mut String) -> Written {
          \x20 qos                   the map of priorities that --qos takes\n\
          \x20 links                 the links that --links takes: who is at their ends\n\
          \x20 scenario              the schema of scenario files\n\
-         \x20 connections, nvme, collectives, fabric\n\
+         \x20 connections, nvme, commands, collectives, fabric\n\
          \x20                       the columns of these commands\n\
          \x20 schema                the JSON Schema of `analyze --json`\n\
          \x20 table [NAME]          the tables of `analyze --csv`, --ndjson and --parquet, and their columns\n\
@@ -327,6 +327,7 @@ fn named(name: &str, to: &mut String) -> anyhow::Result<()> {
         "renamed",
         "sql",
         "nvme",
+        "commands",
         "collectives",
         "fabric",
         "connections",

@@ -7,6 +7,7 @@ mod arg;
 mod capture;
 mod check;
 mod collectives;
+mod commands;
 mod config;
 mod connections;
 mod counters;
@@ -117,6 +118,7 @@ commands! {
     connections::Connections,
     counters::Counters,
     nvme::Nvme,
+    commands::Commands,
     fabric::Fabric,
     collectives::Collectives,
     packets::Packets,

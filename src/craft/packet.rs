@@ -363,7 +363,7 @@ pub(super) fn to_ipv6(address: IpAddr) -> Ipv6Addr {
 
 /// A frame as a packet to edit, with all headers of its tunnels. A field that differs from its computed value, such as a
 /// wrong checksum, is kept; other computed fields are computed again. So an unedited frame rebuilds bit for bit. A cut
-/// frame rebuilds to the captured bytes, and its length fields count the missing ones.
+/// frame rebuilds to the captured bytes, and its length fields count the missing ones. Messages of upper layers stay payload.
 impl From<&Dissection<'_>> for Packet {
     fn from(d: &Dissection<'_>) -> Packet {
         let frame = d.frame();
@@ -373,6 +373,7 @@ impl From<&Dissection<'_>> for Packet {
         for layer in d.layers().iter() {
             let (at, to) = (layer.at as usize, (layer.at as usize).saturating_add(layer.len as usize));
             match (layer.kind, frame.get(at..to)) {
+                (kind, _) if kind.is_of_message() => {}
                 (kind, Some(bytes)) if kind < Kind::Payload && at == done => {
                     packet.append(kind, bytes);
                     done = to;

@@ -260,6 +260,7 @@ fn each(context: &Context<'_, '_>, kind: Kind, asked: impl FnMut(&[u8]) -> bool)
         }
     }
     if kind.is_management() && d.opcode() != Some(crate::opcode::Opcode::UD_SEND_ONLY)
+        || kind.is_of_message() && !d.opcode().is_some_and(crate::opcode::Opcode::begins_send)
         || kind.is_in_lldp() && !d.has(Kind::Lldp)
     {
         return false;

@@ -7,6 +7,7 @@ use crate::{
     dissect::{Dissection, Severity},
     icrc::State,
     opcode::{Opcode, Operation},
+    upper::{Message, Protocol},
     wire::*,
 };
 
@@ -88,7 +89,10 @@ impl<'a> Info<'a> {
         }
         if opcode == Opcode::UD_SEND_ONLY && d.has(Kind::Mad) {
             w.write_str(": ")?;
-            self.management(w)?;
+            return self.management(w);
+        }
+        if opcode.begins_send() {
+            return self.message(w, opcode);
         }
         Ok(())
     }
@@ -169,6 +173,49 @@ impl<'a> Info<'a> {
             }
             _ => return None,
         })
+    }
+
+    /// What a message of an upper layer is, where it can only be one.
+    fn message<W: Write + ?Sized>(&self, w: &mut W, opcode: Opcode) -> fmt::Result {
+        let whole = opcode.shape().ends.then_some(self.d.payload_len() as usize);
+        let message = Message { bytes: self.d.payload(), len: whole };
+        let Some(protocol) = Protocol::of(message) else { return Ok(()) };
+        let (parts, bytes) = (protocol.read(message), message.bytes);
+        w.write_str(": ")?;
+        w.write_str(protocol.name())?;
+        for part in parts.iter() {
+            let Some(header) = bytes.get(part.at..) else { continue };
+            for field in part.kind.fields() {
+                // What it is, and which one: the names of codes, and the number that a request shares with its answer.
+                let is_number = matches!(
+                    field.name,
+                    "xid" | "command_id" | "initiator_task_tag" | "tag" | "message_id" | "sequence" | "ack"
+                ) && part.kind != Kind::Rpc;
+                let is_name = matches!(
+                    field.name,
+                    "proc"
+                        | "msg_type"
+                        | "prog"
+                        | "procedure"
+                        | "operation"
+                        | "opcode"
+                        | "cdb_opcode"
+                        | "command"
+                );
+                if is_number {
+                    let label = match field.name {
+                        "xid" => " XID=",
+                        "ack" => " ACK=",
+                        _ => " ID=",
+                    };
+                    number(w, label, field.get(header), true)?;
+                } else if let Some(name) = field.show.name(field.get(header)).filter(|_| is_name) {
+                    w.write_char(' ')?;
+                    w.write_str(name)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     #[cold]

@@ -184,6 +184,11 @@ impl Json {
             Kind::Ipv4Options | Kind::GeneveOptions => ",\"options\":\"",
             Kind::CmPrivate => ",\"private_data\":\"",
             Kind::LldpValue => ",\"value\":\"",
+            Kind::NfsText => ",\"tag\":\"",
+            Kind::NfsArguments => ",\"arguments\":\"",
+            Kind::RpcAuthBody | Kind::Smb2Body => ",\"body\":\"",
+            Kind::SmbdPadding => ",\"padding\":\"",
+            Kind::SrpMoreCdb => ",\"more_cdb\":\"",
             _ => return self.fields(d, part, to),
         };
         to.push_str(key);

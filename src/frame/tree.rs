@@ -91,7 +91,7 @@ fn fields(d: &Dissection<'_>, layer: &Layer, names: Names, indent: &str, to: &mu
                 | Kind::AttributeRest
                 | Kind::LldpValue
                 | Kind::Everflow
-        );
+        ) || layer.kind.is_of_message();
         if options {
             to.push_str(indent);
             to.push_str("  ");

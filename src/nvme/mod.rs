@@ -23,10 +23,11 @@ use crate::{
     wire::{self, Aeth, Bth, CmRep, CmReq, IpCm, Reth},
 };
 use capsule::{CQE, Command, Cqe, Sqe};
-use progress::Progress;
 use queue::Queue;
 
 pub use capsule::DataDirection;
+pub(crate) use progress::Progress;
+pub(crate) use queue::{Sums, Time};
 pub use rows::{CommandRow, FailedRow, OperationRow, QueueRow, Report, SCHEMA, TimeRow};
 
 /// Queues beyond this number are not followed.

@@ -9,7 +9,7 @@ const KEPT: usize = 1024;
 
 /// The packets of one PSN space of a direction.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Progress {
+pub(crate) struct Progress {
     /// The PSN behind the last one.
     next: Option<u32>,
     /// The last time something new came.
@@ -21,7 +21,7 @@ pub(super) struct Progress {
 
 impl Progress {
     /// A packet. One with a PSN that is not new is a retransmission: since the last new one, the sender recovers.
-    pub(super) fn see(&mut self, psn: u32, time: i64) {
+    pub(crate) fn see(&mut self, psn: u32, time: i64) {
         let ahead = self.next.map_or(0, |next| psn.wrapping_sub(next) & MASK);
         if ahead < 1 << 23 {
             if let Some(since) = self.recovering.take() {
@@ -41,7 +41,7 @@ impl Progress {
     }
 
     /// The recoveries within this time.
-    pub(super) fn within(&self, from: i64, to: i64) -> impl Iterator<Item = (i64, i64)> {
+    pub(crate) fn within(&self, from: i64, to: i64) -> impl Iterator<Item = (i64, i64)> {
         // The one that goes on is not over before this time.
         let open = self.recovering.map(|since| (since, to));
         let all =
@@ -50,14 +50,14 @@ impl Progress {
     }
 
     /// Whether this PSN is one of the last before the next one.
-    pub(super) fn has_sent(&self, psn: u32) -> bool {
+    pub(crate) fn has_sent(&self, psn: u32) -> bool {
         const NEAR: u32 = 4096;
         self.next.is_some_and(|next| (1..=NEAR).contains(&(next.wrapping_sub(psn) & MASK)))
     }
 }
 
 /// The length of all intervals together, each moment once.
-pub(super) fn union(intervals: &mut [(i64, i64)]) -> u64 {
+pub(crate) fn union(intervals: &mut [(i64, i64)]) -> u64 {
     intervals.sort_unstable();
     let (mut sum, mut reached) = (0u64, i64::MIN);
     for &(from, to) in intervals.iter() {

@@ -82,22 +82,22 @@ pub(super) struct Done {
 
 /// What the time of commands went to, in nanoseconds: the parts add up to the whole.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Time {
-    pub(super) latency: u64,
-    pub(super) recovering: u64,
-    pub(super) data: u64,
-    pub(super) controller: u64,
+pub(crate) struct Time {
+    pub(crate) latency: u64,
+    pub(crate) recovering: u64,
+    pub(crate) data: u64,
+    pub(crate) controller: u64,
 }
 
 /// Commands of one kind.
 #[derive(Debug, Default)]
-pub(super) struct Sums {
-    pub(super) latency: Distribution,
-    pub(super) time: Time,
-    pub(super) bytes: u64,
-    pub(super) failed: u64,
-    pub(super) first: i64,
-    pub(super) last: i64,
+pub(crate) struct Sums {
+    pub(crate) latency: Distribution,
+    pub(crate) time: Time,
+    pub(crate) bytes: u64,
+    pub(crate) failed: u64,
+    pub(crate) first: i64,
+    pub(crate) last: i64,
 }
 
 /// How many commands were outstanding, over time.
@@ -323,22 +323,32 @@ impl Open {
         self.moving = Some((first, time));
     }
 
-    /// What its time went to: recovery before data, data before the controller.
+    /// What its time went to, for the controller.
     fn cut<'a>(&self, end: i64, progress: impl Iterator<Item = &'a Progress>) -> Time {
-        let mut recovering: Vec<(i64, i64)> =
-            progress.flat_map(|one| one.within(self.start, end).collect::<Vec<_>>()).collect();
-        let latency = end.saturating_sub(self.start).max(0) as u64;
-        let recovered = union(&mut recovering).min(latency);
-        recovering.extend(self.moving);
-        recovering.push((self.start, self.sent));
-        let both = union(&mut recovering).min(latency);
-        Time { latency, recovering: recovered, data: both - recovered, controller: latency - both }
+        Time::cut([self.start, self.sent, end], self.moving, progress)
     }
 }
 
 impl Time {
+    /// From a command's first packet to its answer, with the time of its last packet between; `moving`: from the first packet of data to the
+    /// last. Recovery goes before data, data before the controller.
+    pub(crate) fn cut<'a>(
+        [start, sent, end]: [i64; 3],
+        moving: Option<(i64, i64)>,
+        progress: impl Iterator<Item = &'a Progress>,
+    ) -> Time {
+        let mut recovering: Vec<(i64, i64)> =
+            progress.flat_map(|one| one.within(start, end).collect::<Vec<_>>()).collect();
+        let latency = end.saturating_sub(start).max(0) as u64;
+        let recovered = union(&mut recovering).min(latency);
+        recovering.extend(moving);
+        recovering.push((start, sent));
+        let both = union(&mut recovering).min(latency);
+        Time { latency, recovering: recovered, data: both - recovered, controller: latency - both }
+    }
+
     /// The times of a capture may say anything: sums end at the largest number.
-    pub(super) fn add(&mut self, other: &Time) {
+    pub(crate) fn add(&mut self, other: &Time) {
         let grow = |to: &mut u64, more: u64| *to = to.saturating_add(more);
         grow(&mut self.latency, other.latency);
         grow(&mut self.recovering, other.recovering);
@@ -349,15 +359,20 @@ impl Time {
 
 impl Sums {
     pub(super) fn add(&mut self, done: &Done) {
+        self.take(done.start, &done.time, done.bytes, done.status.is_error());
+    }
+
+    /// A command that is completed: when it began, what its time went to, its bytes, and whether it failed.
+    pub(crate) fn take(&mut self, start: i64, time: &Time, bytes: u64, is_failed: bool) {
         if self.latency.count() == 0 {
-            self.first = done.start;
+            self.first = start;
         }
-        self.first = self.first.min(done.start);
-        self.last = self.last.max(done.start.saturating_add_unsigned(done.time.latency));
-        self.latency.add(done.time.latency);
-        self.time.add(&done.time);
-        self.bytes = self.bytes.saturating_add(done.bytes);
-        self.failed += u64::from(done.status.is_error());
+        self.first = self.first.min(start);
+        self.last = self.last.max(start.saturating_add_unsigned(time.latency));
+        self.latency.add(time.latency);
+        self.time.add(time);
+        self.bytes = self.bytes.saturating_add(bytes);
+        self.failed += u64::from(is_failed);
     }
 }
 

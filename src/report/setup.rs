@@ -31,8 +31,10 @@ records! {
         pub port_space: Option<Cow<'static, str>>,
         /// The port that was asked for.
         pub port: Option<u16>,
-        /// What listens on this port by convention: a port says no more.
+        /// The application: what listens on this port by convention, or what the private data shows.
         pub application: Option<Cow<'static, str>>,
+        /// How the application is known: `service`, of whose convention a port says no more, or `private_data`, which can be no other's.
+        pub application_by: Option<Cow<'static, str>>,
         /// The side that asked: it sent the REQ. Where the capture does not show who asked, the side that was heard first (`why.active`).
         pub active: SetupEnd,
         /// The side that was asked.

@@ -207,6 +207,8 @@ fn every_secret_of_every_header_is_replaced() {
             .iter()
             .flat_map(|layer| layer.kind.fields().iter().map(move |field| (layer, field)))
             .filter_map(|(layer, field)| Some((layer.kind, layer.at as usize, field, field.secret?)))
+            // Messages of upper layers are payload.
+            .filter(|(kind, ..)| !kind.is_of_message())
             // Queue pairs 0 and 1 are no secret.
             .filter(|(kind, ..)| !(is_management && matches!(kind, Kind::Bth | Kind::Deth)))
             // Nor are services of RDMA-CM, and 0 is none.
@@ -234,7 +236,7 @@ fn every_secret_of_every_header_is_replaced() {
         let kind = *kind;
         kind.fields().iter().filter(|field| field.secret.is_some()).map(move |field| (kind, field.name))
     };
-    let all: BTreeSet<_> = Kind::ALL.iter().flat_map(secrets).collect();
+    let all: BTreeSet<_> = Kind::ALL.iter().filter(|kind| !kind.is_of_message()).flat_map(secrets).collect();
     assert_eq!(all.difference(&replaced).collect::<Vec<_>>(), Vec::<&(Kind, &str)>::new(), "never tried");
 }
 

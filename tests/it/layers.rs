@@ -12,6 +12,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("named", &[]),
     ("opcode", &["wire", "named"]),
     ("checksum", &[]),
+    // Messages of upper layers: which headers they begin with.
+    ("upper", &["wire", "named", "checksum"]),
     // A model of senders, with nothing but numbers.
     ("dcqcn", &[]),
     // Hints to the processor's cache: it depends on nothing.
@@ -26,7 +28,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("sums", &[]),
     // A message as packets: who crafts, simulates or prices one cuts it here.
     ("message", &["wire", "opcode"]),
-    ("dissect", &["wire", "named", "opcode", "checksum"]),
+    ("dissect", &["wire", "named", "opcode", "checksum", "upper"]),
     // A dissection says where the ICRC is, and which headers come before it.
     ("icrc", &["wire", "named", "checksum", "dissect"]),
     // What people type, and numbers as they read them.
@@ -34,7 +36,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("filter", &["wire", "opcode", "dissect", "icrc", "grammar"]),
     ("capture", &["wire", "named", "prefetch", "dissect"]),
     // A frame as people and scripts read it; columns have the names that filters have.
-    ("frame", &["wire", "named", "utc", "opcode", "dissect", "icrc", "grammar", "filter"]),
+    ("frame", &["wire", "named", "utc", "opcode", "upper", "dissect", "icrc", "grammar", "filter"]),
     (
         "craft",
         &[
@@ -75,6 +77,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "wire",
             "opcode",
             "checksum",
+            "upper",
             "prefetch",
             "stored",
             "heap",
@@ -98,6 +101,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("counters", &["wire", "named", "opcode", "sums", "icrc", "report", "analyze"]),
     // Storage commands, with latencies as the analysis sums them.
     ("nvme", &["wire", "opcode", "dissect", "icrc", "capture", "report", "analyze"]),
+    // Commands of other applications, whose time is cut in the same way.
+    ("commands", &["wire", "opcode", "upper", "dissect", "icrc", "capture", "report", "nvme"]),
     // A subnet, as its management datagrams show it.
     ("fabric", &["wire", "opcode", "dissect", "icrc", "capture", "report"]),
     // Source ports of queue pairs that the user names as the analysis has them.
@@ -129,6 +134,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "counters",
             "entropy",
             "nvme",
+            "commands",
             "fabric",
             "plot",
         ],

@@ -32,6 +32,7 @@ mod cli_dissect;
 mod cm_timeout;
 mod collectives;
 mod collectives_crafted;
+mod commands;
 mod congestion;
 mod corpus;
 mod counters;

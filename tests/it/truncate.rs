@@ -58,7 +58,7 @@ fn every_truncation_says_why() {
                         let (kind, to) = (layer.kind, (layer.at + layer.len) as usize);
                         let is_rest = matches!(kind, Kind::Payload | Kind::Pad | Kind::Icrc | Kind::Vcrc)
                             || matches!(kind, Kind::Trailer | Kind::Lldp | Kind::LldpValue | Kind::CmPrivate)
-                            || kind.is_management();
+                            || kind.is_in_payload();
                         if to <= have && !is_rest && whole.offset(kind) == Some(layer.at as usize) {
                             let found = d.layers().iter().any(|l| l == layer);
                             // What stands between a mirror's header and the frame is found by looking at what follows.

@@ -142,13 +142,13 @@ fn parts(d: &Dissection<'_>) {
     }
 }
 
-/// Layers stand in order and without overlap inside the frame, except a management datagram's inside the payload.
+/// Layers stand in order and without overlap inside the frame, except those of a management datagram or a message inside the payload.
 fn layers(d: &Dissection<'_>) {
     let layers = d.layers();
     let mut at = 0;
     for layer in layers.iter() {
         let (from, to) = (layer.at as usize, layer.at as usize + layer.len as usize);
-        if layer.kind == Kind::Payload && layers.iter().any(|l| l.kind.is_management()) {
+        if layer.kind == Kind::Payload && layers.iter().any(|l| l.kind.is_in_payload()) {
             at = at.min(from);
         }
         assert!(from >= at, "{:?} at {from} begins before {at}: {d:?}", layer.kind);
@@ -156,7 +156,7 @@ fn layers(d: &Dissection<'_>) {
             Kind::Payload | Kind::Pad => {}
             _ => assert!(to <= d.frame().len(), "{:?} ends at {to}: {d:?}", layer.kind),
         }
-        if layer.kind < Kind::Payload && !layer.kind.is_management() {
+        if layer.kind < Kind::Payload && !layer.kind.is_in_payload() {
             assert!(Some(to) <= d.offset(Kind::Payload), "{:?} reaches into the payload: {d:?}", layer.kind);
         }
         if let Some(info) = layer.kind.info() {

@@ -33,11 +33,12 @@ pub fn table(kind: Kind, bytes: &[u8], value: u64) {
         let name = format!("{}.{}", kind.layer(), field.name);
         let (from, to) = (field.bit as usize, field.bit as usize + width);
         let read = |bits: &[bool]| {
-            bits.iter()
-                .skip(from)
-                .chain(std::iter::repeat(&false))
-                .take(width)
-                .fold(0u128, |n, &bit| n << 1 | bit as u128)
+            let all = bits.iter().skip(from).chain(std::iter::repeat(&false)).take(width);
+            let mut all: Vec<bool> = all.copied().collect();
+            if field.little {
+                all = all.chunks(8).rev().flatten().copied().collect();
+            }
+            all.iter().fold(0u128, |n, &bit| n << 1 | bit as u128)
         };
         let mut changed = bytes.to_vec();
         field.set(&mut changed, value);

@@ -64,7 +64,10 @@ macro_rules! for_each_header {
             SwitchInfo GuidInfo PortInfo PKeyTable SlToVl VlArbitration LinearFdb RandomFdb MulticastFdb SmInfo VendorDiag LedInfo
             ClassPortInfo Notice NoticeIssuer InformInfo LinkRecord ServiceRecord PathRecord McMemberRecord MultiPathRecord PortCounters
             PortCountersExtended SmpPath CmReq CmMra CmRej CmRep CmRtu CmDreq CmDrep
-            CmSidrReq CmSidrRep CmLap CmApr IpCm
+            CmSidrReq CmSidrRep CmLap CmApr IpCm RpcRdma RpcRdmaRead RpcRdmaChunk RpcRdmaSegment RpcRdmaEnd RpcRdmaError RpcRdmaVersions Rpc
+            RpcCall Nfs3Call Nfs4Call RpcReply RpcAuth RpcAccept NfsTag NfsCompound NfsOperation NvmeSqe Iser Iscsi IscsiCommand
+            IscsiResponse Srp SrpCmd SrpRsp SrpDescriptor SrpIndirect SrpLoginReq SrpLoginRsp SrpLoginRej SmbdNegotiateReq
+            SmbdNegotiateRsp SmbdData Smb2 Smb2Buffer Rds
         )
     };
 }

@@ -8,6 +8,7 @@
 //! | [`wire`] | headers: bytes and the fields in them, each header declared once |
 //! | [`opcode`] | the table of operation codes: name, service, place in the message, headers, payload |
 //! | [`checksum`] | the internet checksum |
+//! | [`upper`] | messages of upper layers: RPC, NVMe, iSER, SRP, SMB, RDS |
 //! | [`dissect`](mod@dissect) | a frame becomes an index of its headers, with notes on what is wrong; nothing is allocated |
 //! | [`icrc`] | invariant CRC, variant CRC, Ethernet's frame check sequence |
 //!
@@ -41,4 +42,5 @@ pub mod checksum;
 pub mod dissect;
 pub mod icrc;
 pub mod opcode;
+pub mod upper;
 pub mod wire;

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::super::{collectives, fabric, list, nvme};
+use super::super::{collectives, commands, fabric, list, nvme};
 use super::{finding, note, opcode, syndromes, table};
 use rdmawire::{
     analyze::FindingKind,
@@ -45,6 +45,7 @@ fn lists() -> Vec<Listed> {
     };
     let mut all = vec![("connections", "Set-ups", text::setup_columns().collect())];
     all.extend(of("nvme", &nvme::LISTS));
+    all.extend(of("commands", &commands::LISTS));
     all.extend(of("collectives", &collectives::LISTS));
     all.extend(of("fabric", &fabric::LISTS));
     all

@@ -383,11 +383,12 @@ impl<'a> Dissection<'a> {
         if is_there { Some(self.bth as usize + at) } else { None }
     }
 
-    /// Finds rare kinds by a second walk. Only that walk reads management datagrams.
+    /// Finds rare kinds by a second walk. Only that walk reads management datagrams and messages.
     #[cold]
     #[inline(never)]
     fn find(&self, kind: Kind) -> Option<usize> {
         if kind.is_management() && self.opcode() != Some(Opcode::UD_SEND_ONLY)
+            || kind.is_of_message() && !self.opcode().is_some_and(Opcode::begins_send)
             || kind.is_in_lldp() && !self.has(Kind::Lldp)
             || kind.is_rare() && self.flags & RARE == 0
         {

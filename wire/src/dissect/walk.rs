@@ -15,7 +15,7 @@ use crate::{
 
 /// Receives what the walk finds.
 pub(super) trait Visitor {
-    /// Whether the walk reads management datagrams too.
+    /// Whether the walk reads management datagrams and messages of upper layers too.
     const DETAIL: bool;
     /// A header that is completely there.
     fn header(&mut self, kind: Kind, at: usize, len: usize);

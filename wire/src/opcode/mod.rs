@@ -442,6 +442,12 @@ impl Opcode {
         })
     }
 
+    /// Whether the packet is the first one of a SEND, or all of it.
+    pub fn begins_send(self) -> bool {
+        let shape = self.shape();
+        shape.begins && shape.operation == Some(Operation::Send)
+    }
+
     /// The properties that hot paths need.
     #[inline(always)]
     pub fn shape(self) -> &'static Shape {

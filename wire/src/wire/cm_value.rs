@@ -161,24 +161,6 @@ impl ServiceId {
     pub const fn of_port(space: PortSpace, port: u16) -> ServiceId {
         ServiceId((space as u64) << 16 | port as u64)
     }
-
-    /// Which application listens there by convention, where one does: a port says no more than that.
-    pub const fn application(self) -> Option<&'static str> {
-        let Some((PortSpace::Tcp, port)) = self.rdma_cm() else { return None };
-        Some(match port {
-            987 => "Lustre LNet",
-            3260 => "iSER",
-            4420 => "NVMe-oF",
-            5445 => "SMB Direct",
-            7174 => "rping",
-            7471 => "librdmacm examples",
-            16385 | 18634 => "RDS",
-            18515 => "perftest",
-            20049 => "NFS",
-            24008 => "GlusterFS",
-            _ => return None,
-        })
-    }
 }
 
 /// A space of ports of RDMA-CM: the upper part of a service ID.

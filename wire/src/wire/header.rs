@@ -21,6 +21,8 @@ pub struct Field {
     pub width: u16,
     /// How the value is written.
     pub show: Show,
+    /// A number whose first byte is the least significant one. It has whole bytes, eight at most.
+    pub little: bool,
     /// What it identifies; `None` for a value that can be shown to anybody.
     pub secret: Option<Secret>,
     /// Wireshark's filter name, where it has one for just this field; empty where it has none.
@@ -132,6 +134,8 @@ pub trait Bits: Sized {
     const SHOW: Show;
     /// What such values identify.
     const SECRET: Option<Secret> = None;
+    /// Whether the first byte of such a number is the least significant one.
+    const LITTLE: bool = false;
     /// Read the field from a header's bytes.
     fn get(bytes: &[u8], field: &Field) -> Self;
     /// Write the field; bits that do not fit are dropped.
@@ -148,13 +152,15 @@ impl Field {
         for i in bit / 8..=last {
             value = value << 8 | bytes.get(i).copied().unwrap_or(0) as u64;
         }
-        value >> (7 - (bit + width - 1) % 8) & ones(width)
+        let value = value >> (7 - (bit + width - 1) % 8) & ones(width);
+        if self.little { turned(value, width) } else { value }
     }
 
     /// Write the field; of fields wider than 64 bits, the last 64. Bits beyond `bytes` are dropped.
     #[inline(always)]
     pub fn set(&self, bytes: &mut [u8], value: u64) {
         let (bit, width) = (self.bit as usize, self.width as usize);
+        let value = if self.little { turned(value & ones(width), width) } else { value };
         let low = 7 - (bit + width - 1) % 8;
         let (mut mask, mut value) = (ones(width) << low, (value & ones(width)) << low);
         for i in (bit / 8..=(bit + width - 1) / 8).rev() {
@@ -220,6 +226,12 @@ impl Show {
 #[inline(always)]
 const fn ones(width: usize) -> u64 {
     u64::MAX >> 64usize.saturating_sub(width)
+}
+
+/// A number of whole bytes in the other order of bytes.
+#[inline(always)]
+const fn turned(value: u64, width: usize) -> u64 {
+    value.swap_bytes() >> 64usize.saturating_sub(width)
 }
 
 struct Meaning(Show, u64);
@@ -326,6 +338,24 @@ bits! {
     super::Mac as Show::Mac => Mac, [u8; 6]: super::Mac, |mac: super::Mac| mac.0;
 }
 
+/// A number whose first byte is the least significant one, as NVMe, SMB and others of that kind have them; all other fields are in network byte order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Le<T>(pub T);
+
+impl<T: Bits> Bits for Le<T> {
+    const SHOW: Show = T::SHOW;
+    const SECRET: Option<Secret> = T::SECRET;
+    const LITTLE: bool = true;
+    #[inline(always)]
+    fn get(bytes: &[u8], field: &Field) -> Self {
+        Le(T::get(bytes, field))
+    }
+    #[inline(always)]
+    fn set(self, bytes: &mut [u8], field: &Field) {
+        self.0.set(bytes, field);
+    }
+}
+
 impl<const N: usize> Bits for [u8; N] {
     const SHOW: Show = Show::Bytes;
     #[inline(always)]
@@ -389,12 +419,14 @@ macro_rules! header {
             const ROWS: [$crate::wire::Field; [$(stringify!($get)),*].len()] = {
                 let mut rows = [$($crate::wire::Field {
                     name: stringify!($get), bit: 0, width: $width, show: <$t as $crate::wire::Bits>::SHOW,
+                    little: <$t as $crate::wire::Bits>::LITTLE,
                     secret: <$t as $crate::wire::Bits>::SECRET,
                     wireshark: concat!("" $(, $ws)?), doc: concat!($($fdoc,)* ""),
                 }),*];
                 let (mut i, mut bit) = (0, 0);
                 while i < rows.len() {
                     rows[i].bit = bit;
+                    assert!(!rows[i].little || rows[i].width <= 64 && rows[i].width % 8 == 0 && bit % 8 == 0, "not whole bytes");
                     assert!(rows[i].width <= 64 && rows[i].width as usize + (bit % 8) as usize <= 64
                         || rows[i].width % 8 == 0 && bit % 8 == 0, "a field that does not fit into 64 bits");
                     bit += rows[i].width;

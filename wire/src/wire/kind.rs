@@ -1,7 +1,7 @@
 //! The kinds of headers: one list, in wire order. A row has the layer, then `header` or a name in text, then what else it is:
 //! `part` continues the header before it; `rare` headers have no bit in sets of kinds: the list of layers has them; `bth` begins a transport's packet, with the BTH's twelve bytes as that transport reads
-//! them; `extended` is between a BTH and the payload; `lldp` and `management` are within LLDP and
-//! management datagrams, where only the list of layers has them.
+//! them; `extended` is between a BTH and the payload; `lldp`, `management` and `message` are within LLDP,
+//! management datagrams and messages of upper layers, where only the list of layers has them.
 
 use super::{Field, Header, HeaderInfo};
 
@@ -52,6 +52,7 @@ macro_rules! kinds {
     (@tag rare) => { RARE };
     (@tag lldp) => { LLDP };
     (@tag management) => { MANAGEMENT };
+    (@tag message) => { MESSAGE };
 }
 
 kinds! {
@@ -385,6 +386,90 @@ kinds! {
     IpCm "cm" header part management;
     /// A CM message's private data.
     CmPrivate "cm" "CM private data" part management;
+    /// RPC-over-RDMA header.
+    RpcRdma "rpcordma" header message;
+    /// Entry of the read list of RPC over RDMA.
+    RpcRdmaRead "rpcordma_read" header message;
+    /// Beginning of an entry of the write list of RPC over RDMA, or of the reply chunk.
+    RpcRdmaChunk "rpcordma_chunk" header message;
+    /// Memory in a chunk of RPC over RDMA.
+    RpcRdmaSegment "rpcordma_segment" header message;
+    /// End of a list of RPC over RDMA.
+    RpcRdmaEnd "rpcordma_end" header message;
+    /// Error of RPC over RDMA.
+    RpcRdmaError "rpcordma_error" header message;
+    /// Versions of RPC over RDMA.
+    RpcRdmaVersions "rpcordma_error" header part message;
+    /// RPC message.
+    Rpc "rpc" header message;
+    /// RPC call.
+    RpcCall "rpc_call" header message;
+    /// Call of NFSv3.
+    Nfs3Call "rpc_call" header message;
+    /// Call of NFSv4.
+    Nfs4Call "rpc_call" header message;
+    /// RPC reply.
+    RpcReply "rpc_reply" header message;
+    /// Credentials or verifier of RPC.
+    RpcAuth "rpc_auth" header message;
+    /// What credentials or a verifier say.
+    RpcAuthBody "rpc_auth" "RPC credentials" part message;
+    /// Accepted call of RPC.
+    RpcAccept "rpc_accept" header message;
+    /// Tag of an NFSv4 compound.
+    NfsTag "nfs_compound" header message;
+    /// The tag itself.
+    NfsText "nfs_compound" "NFSv4 tag" part message;
+    /// NFSv4 compound.
+    NfsCompound "nfs_compound" header part message;
+    /// Operation of an NFSv4 compound.
+    NfsOperation "nfs" header message;
+    /// What an operation of an NFSv4 compound is given.
+    NfsArguments "nfs" "NFSv4 arguments" part message;
+    /// NVMe command.
+    NvmeSqe "nvme" header message;
+    /// iSER header.
+    Iser "iser" header message;
+    /// iSCSI's basic header segment.
+    Iscsi "iscsi" header message;
+    /// SCSI Command of iSCSI.
+    IscsiCommand "iscsi" header message;
+    /// SCSI Response of iSCSI.
+    IscsiResponse "iscsi" header message;
+    /// Information unit of SRP.
+    Srp "srp" header message;
+    /// SCSI command of SRP.
+    SrpCmd "srp" header message;
+    /// Words of a long command behind its first 16 bytes.
+    SrpMoreCdb "srp" "rest of the SCSI command" part message;
+    /// Answer of SRP.
+    SrpRsp "srp" header message;
+    /// Memory of SRP.
+    SrpDescriptor "srp_descriptor" header message;
+    /// List of memory of SRP.
+    SrpIndirect "srp_indirect" header message;
+    /// Login of SRP.
+    SrpLoginReq "srp" header message;
+    /// Accepted login of SRP.
+    SrpLoginRsp "srp" header message;
+    /// Refused login of SRP.
+    SrpLoginRej "srp" header message;
+    /// Negotiate request of SMB Direct.
+    SmbdNegotiateReq "smb_direct" header message;
+    /// Negotiate response of SMB Direct.
+    SmbdNegotiateRsp "smb_direct" header message;
+    /// Data transfer of SMB Direct.
+    SmbdData "smb_direct" header message;
+    /// What is between an SMB Direct header and its data.
+    SmbdPadding "smb_direct" "SMB Direct padding" part message;
+    /// SMB2 header.
+    Smb2 "smb2" header message;
+    /// What is between an SMB2 header and a buffer descriptor.
+    Smb2Body "smb2" "SMB2 body" part message;
+    /// Memory of SMB2.
+    Smb2Buffer "smb2_buffer" header message;
+    /// RDS header.
+    Rds "rds" header message;
     /// What the transport carries; without a BTH, what follows the last header.
     Payload "payload" "payload";
     /// Padding between payload and ICRC.
@@ -403,8 +488,9 @@ const LLDP: u8 = 4;
 const MANAGEMENT: u8 = 8;
 const BTH: u8 = 16;
 const RARE: u8 = 32;
+const MESSAGE: u8 = 64;
 /// Only the list of layers has these.
-const DETAIL: u8 = LLDP | MANAGEMENT | RARE;
+const DETAIL: u8 = LLDP | MANAGEMENT | MESSAGE | RARE;
 
 /// For each kind, how many of those before it have one of these tags, or none of them.
 const fn counted(tags: u8, have: bool) -> [u8; Kind::ALL.len()] {
@@ -460,6 +546,18 @@ impl Kind {
     #[inline(always)]
     pub const fn is_management(self) -> bool {
         self.tags() & MANAGEMENT != 0
+    }
+
+    /// Whether it is a part of a message of an upper layer.
+    #[inline(always)]
+    pub const fn is_of_message(self) -> bool {
+        self.tags() & MESSAGE != 0
+    }
+
+    /// Whether the payload has it: it is a part of a management datagram, or of a message of an upper layer.
+    #[inline(always)]
+    pub const fn is_in_payload(self) -> bool {
+        self.tags() & (MANAGEMENT | MESSAGE) != 0
     }
 
     /// Whether it is a part of LLDP behind the header of a TLV.

@@ -57,7 +57,16 @@ impl<const BITS: u8, const N: usize> List<BITS, N> {
         let bit = n * BITS as usize;
         if bit < 8 * N {
             let (bit, width) = (bit as u16, BITS.into());
-            let field = Field { name: "", bit, width, show: Show::Dec, secret: None, wireshark: "", doc: "" };
+            let field = Field {
+                name: "",
+                bit,
+                width,
+                show: Show::Dec,
+                little: false,
+                secret: None,
+                wireshark: "",
+                doc: "",
+            };
             field.set(&mut self.0, value);
         }
         self
@@ -79,6 +88,7 @@ pub(crate) fn entries(bytes: &[u8], bits: u8) -> impl Iterator<Item = u64> + '_ 
             name: "",
             bit,
             width: bits as u16,
+            little: false,
             show: Show::Dec,
             secret: None,
             wireshark: "",

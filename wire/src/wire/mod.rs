@@ -25,11 +25,14 @@ mod lldp;
 mod mac_control;
 mod mad;
 mod mad_value;
+mod message;
 mod mrc;
 mod notice;
 mod perf;
+mod rpc;
 mod sa;
 mod smp;
+mod storage;
 mod tag;
 mod tunnel;
 mod value;
@@ -40,7 +43,7 @@ pub use binding::{
 };
 pub use binding::{GENEVE_PORT, ROCE_PORT, VXLAN_PORT};
 pub(crate) use header::bits;
-pub use header::{Bits, Field, Header, HeaderInfo, Secret, Show};
+pub use header::{Bits, Field, Header, HeaderInfo, Le, Secret, Show};
 pub use kind::Kind;
 pub(crate) use kind::KindSet;
 pub use value::{
@@ -49,5 +52,6 @@ pub use value::{
 };
 pub use {
     attribute::*, bth::*, cm::*, cm_value::*, erf::*, ethernet::*, ext::*, infiniband::*, ip::*, lldp::*,
-    mac_control::*, mad::*, mad_value::*, mrc::*, notice::*, perf::*, sa::*, smp::*, tag::*, tunnel::*,
+    mac_control::*, mad::*, mad_value::*, message::*, mrc::*, notice::*, perf::*, rpc::*, sa::*, smp::*,
+    storage::*, tag::*, tunnel::*,
 };

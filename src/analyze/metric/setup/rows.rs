@@ -12,6 +12,7 @@ use super::{
 use crate::{
     analyze::packet::key::Key,
     report::{Closing, Reason, Service, Setup, SetupEnd, SetupOutcome, Side},
+    upper::Application,
     wire::*,
 };
 
@@ -90,6 +91,7 @@ impl Dialog {
                 }
             }
         }
+        self.name(&mut row);
         match &self.reply {
             Some(reply) => row.target_ack_delay_ns = Some(CmTimeout(reply.ack_delay).ns()),
             None if matches!(outcome, SetupOutcome::Established | SetupOutcome::Closed) => {
@@ -183,11 +185,30 @@ impl Dialog {
         i64::try_from(asked.max(self.wait_ns)).unwrap_or(i64::MAX)
     }
 
+    /// The application: by the service that was asked for, else by the private data of any side.
+    fn name(&self, row: &mut Setup) {
+        let service = self.request.as_ref().map(|request| ServiceId(request.service));
+        let by_service = || Some((Application::of_service(service?)?, "service"));
+        let private = [
+            self.request.as_ref().map(|request| &request.private),
+            self.reply.as_ref().map(|reply| &reply.private),
+            self.rejection.as_ref().map(|rejection| &rejection.private),
+        ];
+        let by_private = || {
+            let application =
+                private.into_iter().flatten().find_map(|data| Application::of_private_data(data));
+            application.map(|application| (application, "private_data"))
+        };
+        if let Some((application, by)) = by_service().or_else(by_private) {
+            row.application = Some(application.name().into());
+            row.application_by = Some(by.into());
+        }
+    }
+
     /// What the REQ says of the connection.
     fn ask(&self, row: &mut Setup, request: &Request) {
         let service = ServiceId(request.service);
         row.service_id = Some(format!("{:#018x}", service.0));
-        row.application = service.application().map(Cow::Borrowed);
         row.p_key = Some(request.p_key);
         if let Some((space, port)) = service.rdma_cm() {
             (row.port_space, row.port) = (Some(space.name().into()), Some(port));

@@ -4,6 +4,7 @@ use super::{Body, Visitor, Walk, clip};
 use crate::{
     dissect::{Numbers, Problem},
     opcode::{Chain, Opcode},
+    upper::{Message, Protocol},
     wire::*,
 };
 
@@ -79,6 +80,9 @@ impl<V: Visitor> Walk<'_, '_, V> {
         if V::DETAIL && opcode == Opcode::UD_SEND_ONLY {
             self.mad(bth);
         }
+        if V::DETAIL && opcode.begins_send() {
+            self.message(opcode);
+        }
         Some(())
     }
 
@@ -150,6 +154,22 @@ impl<V: Visitor> Walk<'_, '_, V> {
         }
         // These are headers within the payload, which contains all of them.
         self.at = from;
+    }
+
+    /// A message of an upper layer, where it can only be one.
+    fn message(&mut self, opcode: Opcode) {
+        let from = self.at;
+        let Some(end) = self.body.as_ref().map(|body| body.end.saturating_sub(body.pad as usize)) else {
+            return;
+        };
+        let bytes = self.frame.get(from..end.min(self.captured)).unwrap_or(&[]);
+        let len = opcode.shape().ends.then_some(end.saturating_sub(from));
+        let message = Message { bytes, len };
+        for part in
+            Protocol::of(message).map(|protocol| protocol.read(message)).iter().flat_map(|parts| parts.iter())
+        {
+            self.visitor.header(part.kind, from + part.at, part.len);
+        }
     }
 
     fn mad_headers(&mut self, from: usize, size: usize) -> Option<()> {

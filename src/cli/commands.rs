@@ -1,0 +1,254 @@
+//! `rdmawire commands`: commands of NFS, iSER, SRP, SMB Direct and RDS, and what their time went to.
+
+use std::{
+    io::{self, Write},
+    path::PathBuf,
+};
+
+use clap::Args;
+
+use super::{
+    Outcome,
+    arg::{self, RocePorts},
+    input::{PartFiles, each, say_damage},
+    list::{self, Column, number, words},
+    signals::{STOP, end_on_signal},
+    trace::{Captures, Merging, Trace, name_of_trace, write_json},
+};
+use rdmawire::{
+    commands::{CommandRow, Commands as Followed, ConversationRow, OperationRow, Report},
+    dissect::dissect_with,
+    filter::FrameMeta,
+    icrc,
+    report::{
+        Summary, clean,
+        units::{bytes, count, duration, rate, several},
+    },
+};
+
+/// Follow the commands of NFS (RPC over RDMA), iSER, SRP, SMB Direct and RDS: how long each took from its request to its answer, and whether the
+/// server, the transfer of data, or losses took the time. Those of NVMe are in `rdmawire nvme`.
+///
+/// A connection's protocol is known by its set-up, or by messages that can be of no other; nothing else is followed. Times are those at the
+/// tap: at the client they are what it waited, at the server what it took.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  rdmawire commands x.pcap
+  rdmawire commands x.pcap --commands --top 20
+  rdmawire commands x.pcap --json | jq '.operations[] | {operation, completed, p99: .latency.p99}'")]
+pub(super) struct Commands {
+    /// Capture files; - is standard input. Each capture is answered for by itself, unless they are merged.
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    merging: Merging,
+    /// Print each command, the slowest first; with --json, in the order of their answers.
+    #[arg(long)]
+    commands: bool,
+    /// Rows of each table; 0: all.
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    top: usize,
+    /// Print a JSON object for each capture, on a line each.
+    #[arg(long)]
+    json: bool,
+    /// Follow only frames that match: `ip.dst == 10.0.0.2`; see `rdmawire explain filter`.
+    #[arg(short, long, value_name = "EXPR")]
+    filter: Option<String>,
+    #[command(flatten)]
+    roce: RocePorts,
+}
+
+/// Commands that are kept one by one.
+const KEPT: usize = 1 << 20;
+
+impl Commands {
+    pub(super) fn run(self) -> anyhow::Result<Outcome> {
+        end_on_signal(&STOP);
+        let mut outcome = Outcome::Done;
+        for captures in self.merging.traces(&self.files)? {
+            if !self.one(&captures)? {
+                outcome = Outcome::Failed;
+            }
+        }
+        Ok(outcome)
+    }
+
+    /// Answers for one trace. Returns whether all of it could be read.
+    fn one(&self, captures: &[PartFiles]) -> anyhow::Result<bool> {
+        let (source, is_opened) = Trace::open(captures);
+        let Some(mut source) = source else { return Ok(false) };
+        let (filter, options) = (arg::filter(&self.filter)?, self.roce.options());
+        let mut commands = Followed::keeping(if self.commands { KEPT } else { 0 });
+        let read = each(&mut source, |number, record| {
+            let d = dissect_with(options, record.link, record.frame, record.wire_len);
+            let is_wanted = filter.as_ref().is_none_or(|filter| {
+                let icrc = Some(icrc::verify(&d));
+                filter.matches(&d, &FrameMeta { number, time_ns: record.time.0, icrc })
+            });
+            if is_wanted {
+                commands.push(number, record, &d);
+            }
+            Ok(())
+        })?;
+        source.captures().into_iter().flat_map(|capture| capture.files()).for_each(say_damage);
+        let name = name_of_trace(captures);
+        let is_whole = read.was_read_whole(&name);
+        let report = commands.finish();
+        let mut out = io::stdout().lock();
+        if self.json {
+            write_json(&source, &report, &mut out)?;
+        } else {
+            self.print(&name, &report, &mut out)?;
+        }
+        Ok(is_whole && is_opened)
+    }
+
+    fn print(&self, name: &str, report: &Report, out: &mut impl Write) -> io::Result<()> {
+        writeln!(out, "{}", clean(name))?;
+        if report.connections.is_empty() {
+            writeln!(out, "  no connection of NFS, iSER, SRP, SMB Direct or RDS")?;
+        } else {
+            writeln!(out, "  {}", report.sentence())?;
+        }
+        if report.cut_messages > 0 {
+            let messages = several(report.cut_messages, "message");
+            writeln!(out, "  - {messages} could not be read: record more of each frame.")?;
+        }
+        if report.not_followed > 0 {
+            let many = count(report.not_followed);
+            writeln!(out, "  - {many} connections are too many: they were not followed.")?;
+        }
+        if report.connections.is_empty() {
+            return Ok(());
+        }
+        if !report.findings.is_empty() {
+            writeln!(out, "\nFindings")?;
+            report.findings.iter().try_for_each(|finding| writeln!(out, "  {}", clean(finding)))?;
+        }
+        let connections = report.connections.iter().enumerate().map(|(at, row)| connection_cells(at, row));
+        list::write(out, "Connections", &CONNECTION, connections, self.top)?;
+        list::write(out, "Operations", &OPERATION, report.operations.iter().map(operation_cells), self.top)?;
+        if self.commands {
+            let mut slowest: Vec<&CommandRow> = report.commands.iter().collect();
+            slowest.sort_by_key(|row| (std::cmp::Reverse(row.time.latency_ns), row.frame));
+            list::write(out, "Slowest commands", &COMMAND, slowest.into_iter().map(command_cells), self.top)?;
+        }
+        Ok(())
+    }
+}
+
+/// The lists of this command, by their titles.
+pub(super) const LISTS: [(&str, &[Column]); 3] =
+    [("Connections", &CONNECTION), ("Operations", &OPERATION), ("Slowest commands", &COMMAND)];
+
+const ITS_TIME: &str = "What the time went to, from the first packet of a command to the last one of its answer: the server and the network \
+    behind the tap, data on its way, recovery from losses.";
+const P99: &str = "The latency that 99 of 100 commands do not exceed: from the first packet of a command to the last one of its answer, at \
+    the tap.";
+
+const CONNECTION: [Column; 12] = [
+    number("#", "Number of the connection in this list."),
+    words("client", "Address of who asks; of RDS, of who was heard first."),
+    words("server", "Address of who is asked."),
+    words("protocol", "The protocol of the messages."),
+    words(
+        "known by",
+        "How the protocol is known: by the service ID of the set-up, by its private data, or by messages.",
+    ),
+    number("QP", "The server's queue pair."),
+    number("commands", "Commands that were answered."),
+    number("failed", "Those of them whose status is an error."),
+    number("open", "Commands without an answer in the capture."),
+    number("most", "The most commands outstanding at once."),
+    number("p99", P99),
+    words("its time", ITS_TIME),
+];
+
+fn connection_cells(at: usize, row: &ConversationRow) -> Vec<String> {
+    vec![
+        at.to_string(),
+        row.client.clone(),
+        row.server.clone(),
+        row.protocol.to_owned(),
+        row.known_by.words().to_owned(),
+        format!("{:#x}", row.server_qp),
+        count(row.completed),
+        some(row.failed),
+        some(row.unanswered),
+        count(row.most_outstanding),
+        latency(row.latency.as_ref(), |summary| summary.p99),
+        row.time.sentence(),
+    ]
+}
+
+const OPERATION: [Column; 11] = [
+    number("#", "Number of the connection."),
+    words("operation", "Name of the operation; of an NFSv4 compound, of the one that it is for."),
+    number("completed", "Commands that were answered."),
+    number("failed", "Those of them whose status is an error."),
+    number(
+        "size",
+        "The application's bytes: what was read, written or sent, as far as commands and answers say it.",
+    ),
+    number("per second", "Commands per second, from the first command to the last answer."),
+    number("bytes/s", "The application's bytes per second in that time."),
+    number(
+        "p50",
+        "The median latency: from the first packet of a command to the last one of its answer, at the tap.",
+    ),
+    number("p99", P99),
+    number("max", "The longest latency."),
+    words("its time", ITS_TIME),
+];
+
+fn operation_cells(row: &OperationRow) -> Vec<String> {
+    let of_data = |text: String| if row.size_bytes > 0 { text } else { String::new() };
+    vec![
+        row.connection.to_string(),
+        row.operation.clone().into_owned(),
+        count(row.completed),
+        some(row.failed),
+        of_data(bytes(row.size_bytes)),
+        row.per_second.map_or(String::new(), rate),
+        of_data(row.bytes_per_second.map_or(String::new(), |n| bytes(n as u64))),
+        latency(row.latency.as_ref(), |summary| summary.p50),
+        latency(row.latency.as_ref(), |summary| summary.p99),
+        latency(row.latency.as_ref(), |summary| summary.max),
+        row.time.sentence(),
+    ]
+}
+
+const COMMAND: [Column; 9] = [
+    number("frame", "The first frame of the command."),
+    number("#", "Number of its connection."),
+    words("operation", "Name of the operation; of an NFSv4 compound, all of them."),
+    number("id", "Its number: XID, task tag, tag, message ID or sequence."),
+    number("size", "The application's bytes, where the command or its answer says them."),
+    number("data", "Bytes that READs and WRITEs of its memory moved."),
+    words("status", "What became of it, where the answer says it."),
+    number("latency", "From the first packet of the command to the last one of its answer, at the tap."),
+    words("its time", ITS_TIME),
+];
+
+fn command_cells(row: &CommandRow) -> Vec<String> {
+    vec![
+        count(row.frame),
+        row.connection.to_string(),
+        row.detail.clone().unwrap_or_else(|| row.operation.clone().into_owned()),
+        format!("{:#x}", row.id),
+        row.size_bytes.map_or(String::new(), bytes),
+        if row.data_bytes > 0 { bytes(row.data_bytes) } else { String::new() },
+        row.meaning.clone().into_owned(),
+        duration(row.time.latency_ns),
+        row.time.sentence(),
+    ]
+}
+
+/// A count; nothing where it is zero.
+fn some(n: u64) -> String {
+    if n > 0 { count(n) } else { String::new() }
+}
+
+fn latency(summary: Option<&Summary>, of: fn(&Summary) -> u64) -> String {
+    summary.map_or(String::new(), |summary| duration(of(summary)))
+}

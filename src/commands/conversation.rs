@@ -1,0 +1,352 @@
+//! One connection: its commands that are not answered, and what became of those that are.
+
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, VecDeque},
+};
+
+use super::{Key, KnownBy, Packet, Whole, iser, rds, rpc, smb, srp};
+use crate::{
+    dissect::Address,
+    nvme::{Progress, Sums, Time},
+    upper::Protocol,
+    wire::Reth,
+};
+
+/// Commands of a connection that wait for their reply: others are given up, the oldest first.
+const MOST_OPEN: usize = 1 << 14;
+/// Ways in which commands fail that are told one by one.
+const MOST_FAILED: usize = 1 << 10;
+
+/// A connection of an application.
+#[derive(Debug)]
+pub(super) struct Conversation {
+    pub(super) protocol: Protocol,
+    pub(super) known_by: KnownBy,
+    pub(super) client: Address,
+    pub(super) server: Address,
+    pub(super) client_qp: Option<u32>,
+    pub(super) server_qp: u32,
+    pub(super) sent_again: u64,
+    /// By side that asked, the client's being true, and number.
+    pub(super) open: BTreeMap<(bool, u64), Open>,
+    /// Their numbers, the oldest first.
+    order: VecDeque<(bool, u64)>,
+    pub(super) most_open: usize,
+    pub(super) given_up: u64,
+    pub(super) sums: Sums,
+    /// How many failed so, and the first one's frame.
+    pub(super) failed: BTreeMap<(Cow<'static, str>, Status), (u64, u64)>,
+    /// Replies without a request.
+    pub(super) strays: u64,
+    pub(super) data_bytes: u64,
+}
+
+/// Memory that a request names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Memory {
+    pub(super) address: u64,
+    pub(super) len: u32,
+    pub(super) key: u32,
+}
+
+/// A request.
+#[derive(Clone, Debug)]
+pub(super) struct Asked {
+    pub(super) id: u64,
+    /// What commands of one kind have in common.
+    pub(super) operation: Cow<'static, str>,
+    /// All that it does, where that is more.
+    pub(super) detail: Option<String>,
+    /// The application's bytes, where the request says them.
+    pub(super) size: Option<u64>,
+    pub(super) memory: Vec<Memory>,
+    /// Of NFS: program, version, procedure and operations, by which its reply is read.
+    pub(super) rpc: Option<rpc::Called>,
+    /// Nothing answers.
+    pub(super) is_final: bool,
+}
+
+impl Asked {
+    pub(super) fn new(id: u64, operation: impl Into<Cow<'static, str>>) -> Asked {
+        Asked {
+            id,
+            operation: operation.into(),
+            detail: None,
+            size: None,
+            memory: Vec::new(),
+            rpc: None,
+            is_final: false,
+        }
+    }
+}
+
+/// A reply.
+#[derive(Clone, Debug)]
+pub(super) struct Answered {
+    pub(super) id: u64,
+    pub(super) status: Status,
+    /// The application's bytes, where the reply says them.
+    pub(super) size: Option<u64>,
+    /// Bytes that the request wanted and did not get.
+    pub(super) residual: u64,
+}
+
+/// What a message says.
+#[derive(Clone, Debug)]
+pub(super) enum Said {
+    Request(Asked),
+    Reply(Answered),
+    /// All messages of the other side up to this number were received.
+    Acknowledge(u64),
+}
+
+/// What became of a command.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Status {
+    pub(super) code: u32,
+    pub(super) name: Cow<'static, str>,
+    pub(super) is_error: bool,
+}
+
+impl Status {
+    /// A number, its name if it has one, and which one is no error.
+    pub(super) fn new(code: u32, name: Option<&'static str>, is_error: bool) -> Status {
+        let name = name.map_or_else(|| format!("status {code:#x}").into(), Cow::Borrowed);
+        Status { code, name, is_error }
+    }
+
+    pub(super) const NONE: Status = Status { code: 0, name: Cow::Borrowed(""), is_error: false };
+}
+
+/// A command that is not answered.
+#[derive(Debug)]
+pub(super) struct Open {
+    pub(super) asked: Asked,
+    pub(super) frame: u64,
+    pub(super) start: i64,
+    sent: i64,
+    moved: u64,
+    moving: Option<(i64, i64)>,
+    call_bytes: u64,
+}
+
+/// A command that is answered.
+#[derive(Clone, Debug)]
+pub(super) struct Done {
+    pub(super) id: u64,
+    pub(super) by_client: bool,
+    pub(super) operation: Cow<'static, str>,
+    pub(super) detail: Option<String>,
+    pub(super) frame: u64,
+    pub(super) reply_frame: u64,
+    pub(super) start: i64,
+    pub(super) status: Status,
+    pub(super) size: Option<u64>,
+    pub(super) data_bytes: u64,
+    pub(super) call_bytes: u64,
+    pub(super) reply_bytes: u64,
+    pub(super) time: Time,
+}
+
+impl Conversation {
+    pub(super) fn new(to: Key, protocol: Protocol, known_by: KnownBy) -> Conversation {
+        Conversation {
+            protocol,
+            known_by,
+            client: to.src,
+            server: to.dst,
+            client_qp: None,
+            server_qp: to.qp,
+            sent_again: 0,
+            open: BTreeMap::new(),
+            order: VecDeque::new(),
+            most_open: 0,
+            given_up: 0,
+            sums: Sums::default(),
+            failed: BTreeMap::new(),
+            strays: 0,
+            data_bytes: 0,
+        }
+    }
+
+    pub(super) fn key_to_server(&self) -> Key {
+        Key { src: self.client, dst: self.server, qp: self.server_qp }
+    }
+
+    pub(super) fn key_to_client(&self) -> Option<Key> {
+        Some(Key { src: self.server, dst: self.client, qp: self.client_qp? })
+    }
+
+    /// The key of what is sent back to who sent towards the server, or towards the client.
+    pub(super) fn key_back(&self, was_to_server: bool) -> Option<Key> {
+        if was_to_server { self.key_to_client() } else { Some(self.key_to_server()) }
+    }
+
+    /// What a message says, in the words that all protocols share.
+    pub(super) fn read(&self, whole: &Whole<'_>, said: &mut Vec<Said>) {
+        let parts = self.protocol.read(whole.message);
+        let bytes = whole.message.bytes;
+        match self.protocol {
+            Protocol::RpcRdma => rpc::read(&parts, bytes, self, whole.from_client, said),
+            Protocol::Iser => iser::read(&parts, bytes, said),
+            Protocol::Srp => srp::read(&parts, bytes, said),
+            Protocol::SmbDirect => smb::read(&parts, bytes, said),
+            Protocol::Rds => rds::read(&parts, bytes, said),
+            Protocol::Nvme => {}
+        }
+    }
+
+    /// Whether something that the server says answers a request of the client.
+    pub(super) fn is_answered_by(&self, said: &Said) -> bool {
+        match said {
+            Said::Reply(answered) => self.open.contains_key(&(true, answered.id)),
+            Said::Acknowledge(up_to) => self.open.contains_key(&(true, *up_to)),
+            Said::Request(_) => false,
+        }
+    }
+
+    /// Takes what a message says. Returns the commands that it completes.
+    pub(super) fn take(&mut self, said: Said, whole: &Whole<'_>, progress: &[&Progress]) -> Vec<Done> {
+        match said {
+            Said::Request(asked) => {
+                self.ask(asked, whole);
+                Vec::new()
+            }
+            Said::Reply(answered) => {
+                let Some(open) = self.close((!whole.from_client, answered.id)) else {
+                    self.strays += 1;
+                    return Vec::new();
+                };
+                vec![self.complete(open, !whole.from_client, answered, whole, progress)]
+            }
+            Said::Acknowledge(up_to) => {
+                let of_other = !whole.from_client;
+                let ids: Vec<_> =
+                    self.open.range((of_other, 0)..=(of_other, up_to)).map(|(id, _)| *id).collect();
+                let closed = ids.into_iter().filter_map(|id| self.close(id).map(|open| (id.1, open)));
+                let closed: Vec<_> = closed.collect();
+                let answered = |id| Answered { id, status: Status::NONE, size: None, residual: 0 };
+                closed
+                    .into_iter()
+                    .map(|(id, open)| self.complete(open, of_other, answered(id), whole, progress))
+                    .collect()
+            }
+        }
+    }
+
+    fn ask(&mut self, asked: Asked, whole: &Whole<'_>) {
+        if asked.is_final {
+            return;
+        }
+        let id = (whole.from_client, asked.id);
+        let more = whole.message.len.unwrap_or(whole.message.bytes.len()) as u64;
+        // A message of several packets of RDS is one.
+        if self.protocol == Protocol::Rds
+            && let Some(open) = self.open.get_mut(&id)
+        {
+            open.sent = whole.end;
+            open.call_bytes += more;
+            return;
+        }
+        let open = Open {
+            asked,
+            frame: whole.frame,
+            start: whole.start,
+            sent: whole.end,
+            moved: 0,
+            moving: None,
+            call_bytes: more,
+        };
+        if self.open.insert(id, open).is_none() {
+            self.order.push_back(id);
+        }
+        if self.open.len() > MOST_OPEN {
+            while let Some(oldest) = self.order.pop_front() {
+                if self.open.remove(&oldest).is_some() {
+                    self.given_up += 1;
+                    break;
+                }
+            }
+        }
+        self.most_open = self.most_open.max(self.open.len());
+    }
+
+    fn close(&mut self, id: (bool, u64)) -> Option<Open> {
+        let open = self.open.remove(&id)?;
+        // Most are answered in their order; the others leave the list when it is too long.
+        if self.order.front() == Some(&id) {
+            self.order.pop_front();
+        } else if self.order.len() > 2 * MOST_OPEN {
+            self.order.retain(|id| self.open.contains_key(id));
+        }
+        Some(open)
+    }
+
+    fn complete(
+        &mut self,
+        open: Open,
+        by_client: bool,
+        answered: Answered,
+        whole: &Whole<'_>,
+        progress: &[&Progress],
+    ) -> Done {
+        let times = [open.start, open.sent, whole.end];
+        let time = Time::cut(times, open.moving, progress.iter().copied());
+        let room: u64 = open.asked.memory.iter().map(|memory| u64::from(memory.len)).sum();
+        let wanted = open.asked.size.map(|size| size.saturating_sub(answered.residual));
+        let done = Done {
+            id: answered.id,
+            by_client,
+            operation: open.asked.operation,
+            detail: open.asked.detail,
+            frame: open.frame,
+            reply_frame: whole.frame,
+            start: open.start,
+            size: answered.size.or(wanted).filter(|_| !answered.status.is_error),
+            status: answered.status,
+            // Retransmissions are no more data.
+            data_bytes: open.moved.min(room),
+            call_bytes: open.call_bytes,
+            reply_bytes: whole.message.len.unwrap_or(0) as u64,
+            time,
+        };
+        if done.status.is_error {
+            let how = (done.operation.clone(), done.status.clone());
+            if self.failed.len() < MOST_FAILED || self.failed.contains_key(&how) {
+                self.failed.entry(how).or_insert((0, done.frame)).0 += 1;
+            }
+        }
+        self.data_bytes = self.data_bytes.saturating_add(done.data_bytes);
+        self.sums.take(done.start, &done.time, done.size.unwrap_or(0), done.status.is_error);
+        done
+    }
+
+    /// The command of the client, or of the server, that named this memory.
+    pub(super) fn with_memory(&self, of_client: bool, reth: &Reth) -> Option<(bool, u64)> {
+        let (va, key, n) = (reth.va().0, reth.r_key().0, u64::from(reth.dma_len()));
+        let has = |open: &Open| {
+            open.asked.memory.iter().any(|memory| {
+                let end = memory.address.saturating_add(memory.len.into());
+                memory.key == key && va >= memory.address && va.saturating_add(n) <= end
+            })
+        };
+        let of_side = self.open.range((of_client, 0)..=(of_client, u64::MAX));
+        of_side.filter(|(_, open)| has(open)).map(|(id, _)| *id).next()
+    }
+
+    pub(super) fn moves(&mut self, id: (bool, u64), time: i64) {
+        if let Some(open) = self.open.get_mut(&id) {
+            let (first, _) = open.moving.unwrap_or((time, time));
+            open.moving = Some((first, time));
+        }
+    }
+
+    /// A packet of a command's data.
+    pub(super) fn on_data(&mut self, id: (bool, u64), packet: &Packet<'_>) {
+        self.moves(id, packet.time);
+        if let Some(open) = self.open.get_mut(&id) {
+            open.moved = open.moved.saturating_add(packet.len.into());
+        }
+    }
+}

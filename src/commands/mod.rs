@@ -1,0 +1,435 @@
+//! Commands of upper layers: which request each reply answers, how long that took, and what the time went to.
+//!
+//! A connection's protocol is known by its set-up (service ID or private data), or by a message that can only be of that protocol
+//! ([`Protocol::of`]). Nothing else is followed. Times are those at the tap, from the first packet of a request to the last one of its reply.
+//! NVMe has a module of its own ([`crate::nvme`]), whose queues have more to say.
+
+mod conversation;
+mod iser;
+mod rds;
+mod rows;
+mod rpc;
+mod smb;
+mod srp;
+
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, HashMap, VecDeque},
+    hash::RandomState,
+};
+
+use crate::{
+    capture::Record,
+    dissect::{Address, Dissection},
+    icrc::{self, State},
+    nvme::{Progress, Sums},
+    opcode::{Operation, Service, Shape},
+    upper::{Application, Message, Protocol},
+    wire::{self, Bth, CmRep, CmReq, Reth},
+};
+use conversation::{Conversation, Done, Said};
+
+pub use rows::{CommandRow, ConversationRow, FailedRow, KnownBy, OperationRow, Report, SCHEMA, TimeRow};
+
+/// Connections beyond this number are not followed.
+const MOST_CONVERSATIONS: usize = 1 << 16;
+/// Connections between two addresses that wait for the client's queue pair.
+const MOST_WAITING: usize = 256;
+/// Connection requests that wait for their reply.
+const MOST_REQUESTS: usize = 1 << 12;
+/// Bytes of a message that are kept until it is whole. Headers are at its beginning.
+const MOST_BYTES: usize = 16 << 10;
+/// Messages by whose first PSN a retransmission is known.
+const HANDLED: usize = 64;
+
+/// The commands of a capture, frame by frame.
+#[derive(Debug, Default)]
+pub struct Commands {
+    ways: HashMap<Key, Way, RandomState>,
+    all: Vec<Conversation>,
+    /// The connections between a client and a server of which the client's queue pair is not known.
+    half_known: HashMap<[Address; 2], Vec<usize>, RandomState>,
+    requests: HashMap<(Address, u32), Request, RandomState>,
+    /// Completed commands by connection and operation.
+    operations: BTreeMap<(usize, Cow<'static, str>), Sums>,
+    /// Each with its connection, in the order of their replies, as far as they are kept.
+    done: Vec<(usize, Done)>,
+    keep: usize,
+    span: Option<[i64; 2]>,
+    cut_messages: u64,
+    not_followed: u64,
+    /// What the message at hand says: made once.
+    said: Vec<Said>,
+}
+
+/// Packets from one address to a queue pair of another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Key {
+    src: Address,
+    dst: Address,
+    qp: u32,
+}
+
+#[derive(Debug)]
+struct Way {
+    role: Role,
+    requests: Progress,
+    responses: Progress,
+    /// The message that is on its way.
+    coming: Option<Coming>,
+    /// First PSNs of the last messages.
+    handled: VecDeque<u32>,
+    /// The command whose data the WRITE that is on its way carries.
+    writing: Option<(bool, u64)>,
+    /// Of READ requests on the opposite way: first PSN, number of PSNs, command.
+    reads: VecDeque<(u32, u32, (bool, u64))>,
+}
+
+impl Way {
+    fn new(role: Role) -> Way {
+        Way {
+            role,
+            requests: Progress::default(),
+            responses: Progress::default(),
+            coming: None,
+            handled: VecDeque::new(),
+            writing: None,
+            reads: VecDeque::new(),
+        }
+    }
+}
+
+/// A message of which not all packets came yet.
+#[derive(Debug)]
+struct Coming {
+    first_psn: u32,
+    next_psn: u32,
+    frame: u64,
+    start: i64,
+    bytes: Vec<u8>,
+    len: usize,
+}
+
+/// To which end of a connection a direction goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    ToServer(usize),
+    ToClient(usize),
+}
+
+/// A request for a connection.
+#[derive(Clone, Copy, Debug)]
+struct Request {
+    qp: u32,
+    known: Option<(Application, KnownBy)>,
+}
+
+/// What is read of a packet.
+struct Packet<'a> {
+    key: Key,
+    shape: &'static Shape,
+    psn: u32,
+    time: i64,
+    frame: u64,
+    payload: &'a [u8],
+    /// Of the payload, captured or not.
+    len: u32,
+    reth: Option<&'a Reth>,
+}
+
+/// A whole message.
+#[derive(Clone, Copy, Debug)]
+struct Whole<'a> {
+    frame: u64,
+    /// When its first packet came, and its last one.
+    start: i64,
+    end: i64,
+    message: Message<'a>,
+    /// From the client to the server.
+    from_client: bool,
+}
+
+impl Commands {
+    /// Keeps so many commands one by one for the report.
+    pub fn keeping(keep: usize) -> Commands {
+        Commands { keep, ..Commands::default() }
+    }
+
+    /// One frame and its number, from 1.
+    pub fn push(&mut self, frame: u64, record: &Record<'_>, d: &Dissection<'_>) {
+        let (Some(bth), Some([src, dst])) = (d.get::<Bth>(), d.addresses()) else { return };
+        let time = record.time.0;
+        self.span = Some(self.span.map_or([time; 2], |[from, to]| [from.min(time), to.max(time)]));
+        if d.has(wire::Kind::Mad) {
+            if icrc::verify(d) != State::Bad {
+                self.on_management(d, src, dst);
+            }
+            return;
+        }
+        let (opcode, shape) = (bth.opcode(), bth.opcode().shape());
+        if opcode.service() != Service::Rc {
+            return;
+        }
+        let packet = Packet {
+            key: Key { src, dst, qp: bth.dest_qp().0 },
+            shape,
+            psn: bth.psn().0,
+            time,
+            frame,
+            payload: d.payload(),
+            len: d.payload_len(),
+            reth: d.get(),
+        };
+        let is_known = self.ways.contains_key(&packet.key);
+        let may_begin = shape.begins && shape.operation == Some(Operation::Send);
+        // Most packets of a capture are of no such connection: their ICRCs need no look.
+        if is_known || may_begin && packet.protocol().is_some() {
+            if icrc::verify(d) == State::Bad || !is_known && !self.finds(&packet) {
+                return;
+            }
+            self.on_packet(&packet);
+        }
+    }
+
+    /// What the frames show.
+    pub fn finish(self) -> Report {
+        rows::report(self)
+    }
+
+    fn on_management(&mut self, d: &Dissection<'_>, src: Address, dst: Address) {
+        let private = || {
+            let layers = d.layers();
+            let layer = layers.iter().find(|layer| layer.kind == wire::Kind::CmPrivate)?;
+            d.frame().get(layer.at as usize..(layer.at + layer.len) as usize)
+        };
+        let by_private = || {
+            let application = Application::of_private_data(private()?)?;
+            Some((application, KnownBy::PrivateData))
+        };
+        if let Some(req) = d.get::<CmReq>() {
+            let by_service = Application::of_service(req.service_id()).filter(|_| d.has(wire::Kind::IpCm));
+            let known = by_service.map(|application| (application, KnownBy::Service)).or_else(by_private);
+            if self.requests.len() < MOST_REQUESTS {
+                let request = Request { qp: req.local_qpn().0, known };
+                self.requests.insert((src, req.local_comm_id().0), request);
+            }
+        }
+        if let Some(rep) = d.get::<CmRep>() {
+            let Some(request) = self.requests.remove(&(dst, rep.remote_comm_id().0)) else { return };
+            let Some((application, by)) = request.known.or_else(by_private) else { return };
+            let Some(protocol) = application.protocol().filter(|&is| is != Protocol::Nvme) else { return };
+            let to = Key { src: dst, dst: src, qp: rep.local_qpn().0 };
+            if let Some(at) = self.add(to, protocol, by) {
+                self.bind(at, request.qp);
+            }
+        }
+    }
+
+    /// The number of a new connection; `None` where there are too many.
+    fn add(&mut self, to: Key, protocol: Protocol, by: KnownBy) -> Option<usize> {
+        let at = self.all.len();
+        if at >= MOST_CONVERSATIONS {
+            self.not_followed += 1;
+            return None;
+        }
+        self.all.push(Conversation::new(to, protocol, by));
+        // A queue pair that is used again has another connection.
+        self.ways.insert(to, Way::new(Role::ToServer(at)));
+        let waiting = self.half_known.entry([to.src, to.dst]).or_default();
+        if waiting.len() == MOST_WAITING {
+            waiting.remove(0);
+        }
+        waiting.push(at);
+        Some(at)
+    }
+
+    /// The client's queue pair of a connection is known.
+    fn bind(&mut self, at: usize, client_qp: u32) {
+        let of = &mut self.all[at];
+        of.client_qp = Some(client_qp);
+        let (client, server) = (of.client, of.server);
+        if let Some(waiting) = self.half_known.get_mut(&[client, server]) {
+            waiting.retain(|&other| other != at);
+        }
+        self.ways.insert(Key { src: server, dst: client, qp: client_qp }, Way::new(Role::ToClient(at)));
+    }
+
+    /// Whether a packet of a direction that is not known begins a connection, or is the reply on one.
+    fn finds(&mut self, packet: &Packet<'_>) -> bool {
+        let Some(protocol) = packet.protocol() else { return false };
+        let Key { src, dst, qp } = packet.key;
+        let mut said = std::mem::take(&mut self.said);
+        let waiting = self.half_known.get(&[dst, src]).map_or(&[][..], Vec::as_slice);
+        let mut found = waiting.iter().copied().filter(|&at| {
+            let of = &self.all[at];
+            said.clear();
+            of.protocol == protocol && {
+                of.read(&packet.alone(false), &mut said);
+                said.iter().any(|said| of.is_answered_by(said))
+            }
+        });
+        let (first, second) = (found.next(), found.next());
+        let is_request = first.is_none() && {
+            said.clear();
+            let begins = Conversation::new(packet.key, protocol, KnownBy::Messages);
+            begins.read(&packet.alone(true), &mut said);
+            said.iter().any(|said| matches!(said, Said::Request(_)))
+        };
+        self.said = said;
+        match (first, second) {
+            (Some(at), None) => {
+                self.bind(at, qp);
+                true
+            }
+            (None, _) if is_request => self.add(packet.key, protocol, KnownBy::Messages).is_some(),
+            _ => false,
+        }
+    }
+
+    fn on_packet(&mut self, packet: &Packet<'_>) {
+        let Some(operation) = packet.shape.operation else { return };
+        let Some(way) = self.ways.get_mut(&packet.key) else { return };
+        match operation {
+            Operation::Send | Operation::Write | Operation::ReadRequest => {
+                way.requests.see(packet.psn, packet.time);
+            }
+            Operation::ReadResponse => way.responses.see(packet.psn, packet.time),
+            _ => {}
+        }
+        match (operation, way.role) {
+            (Operation::Send, _) => self.on_send(packet),
+            (Operation::ReadRequest, role) => self.on_read_request(packet, role),
+            (Operation::ReadResponse, Role::ToServer(at) | Role::ToClient(at)) => {
+                let distance = |first: u32| packet.psn.wrapping_sub(first) & 0xff_ffff;
+                let read = way.reads.iter().rev().find(|(first, psns, _)| distance(*first) < *psns);
+                if let Some(&(_, _, id)) = read {
+                    self.all[at].on_data(id, packet);
+                }
+            }
+            (Operation::Write, role) => {
+                let (Role::ToServer(at) | Role::ToClient(at)) = role;
+                if let Some(reth) = packet.reth {
+                    way.writing = self.all[at].with_memory(role == Role::ToClient(at), reth);
+                }
+                if let Some(id) = way.writing {
+                    self.all[at].on_data(id, packet);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Who reads has been given the memory before: its requests go against the request that named it.
+    fn on_read_request(&mut self, packet: &Packet<'_>, role: Role) {
+        /// READs that are on their way.
+        const KEPT: usize = 256;
+        let (Role::ToServer(at) | Role::ToClient(at)) = role;
+        let Some(reth) = packet.reth else { return };
+        let of = &mut self.all[at];
+        let Some(id) = of.with_memory(role == Role::ToClient(at), reth) else { return };
+        of.moves(id, packet.time);
+        let Some(back) = of.key_back(role == Role::ToServer(at)) else { return };
+        if let Some(way) = self.ways.get_mut(&back) {
+            if way.reads.len() == KEPT {
+                way.reads.pop_front();
+            }
+            // At most: no path MTU is smaller.
+            way.reads.push_back((packet.psn, reth.dma_len().div_ceil(256).max(1), id));
+        }
+    }
+
+    /// A packet of a message: when it is whole, it is read.
+    fn on_send(&mut self, packet: &Packet<'_>) {
+        let Some(way) = self.ways.get_mut(&packet.key) else { return };
+        let (Role::ToServer(at) | Role::ToClient(at)) = way.role;
+        let from_client = way.role == Role::ToServer(at);
+        if packet.shape.begins {
+            if way.handled.contains(&packet.psn) {
+                self.all[at].sent_again += u64::from(packet.shape.ends);
+                return;
+            }
+            way.coming = None;
+            if !packet.shape.ends {
+                way.coming = Some(Coming {
+                    first_psn: packet.psn,
+                    next_psn: packet.psn.wrapping_add(1) & 0xff_ffff,
+                    frame: packet.frame,
+                    start: packet.time,
+                    bytes: packet.payload.to_vec(),
+                    len: packet.len as usize,
+                });
+                return;
+            }
+            self.handle(at, packet.psn, packet.key, &packet.alone(from_client));
+            return;
+        }
+        let Some(coming) = way.coming.as_mut().filter(|coming| coming.next_psn == packet.psn) else { return };
+        coming.next_psn = packet.psn.wrapping_add(1) & 0xff_ffff;
+        // Where a frame is cut, what follows is not where it belongs.
+        if coming.bytes.len() == coming.len && coming.bytes.len() < MOST_BYTES {
+            coming.bytes.extend_from_slice(packet.payload);
+        }
+        coming.len += packet.len as usize;
+        if packet.shape.ends
+            && let Some(coming) = way.coming.take()
+        {
+            let whole = Whole {
+                frame: coming.frame,
+                start: coming.start,
+                end: packet.time,
+                message: Message { bytes: &coming.bytes, len: Some(coming.len) },
+                from_client,
+            };
+            self.handle(at, coming.first_psn, packet.key, &whole);
+        }
+    }
+
+    /// A whole message of a connection.
+    fn handle(&mut self, at: usize, first_psn: u32, key: Key, whole: &Whole<'_>) {
+        if let Some(way) = self.ways.get_mut(&key) {
+            if way.handled.len() == HANDLED {
+                way.handled.pop_front();
+            }
+            way.handled.push_back(first_psn);
+        }
+        let mut said = std::mem::take(&mut self.said);
+        said.clear();
+        let of = &mut self.all[at];
+        of.read(whole, &mut said);
+        if said.is_empty() && whole.message.bytes.len() < whole.message.len.unwrap_or(0).min(MOST_BYTES) {
+            self.cut_messages += 1;
+        }
+        let ways = [Some(of.key_to_server()), of.key_to_client()];
+        let progress: Vec<&Progress> = ways
+            .into_iter()
+            .flatten()
+            .filter_map(|key| self.ways.get(&key))
+            .flat_map(|way| [&way.requests, &way.responses])
+            .collect();
+        for said in said.drain(..) {
+            for done in of.take(said, whole, &progress) {
+                let sums = self.operations.entry((at, done.operation.clone())).or_default();
+                sums.take(done.start, &done.time, done.size.unwrap_or(0), done.status.is_error);
+                if self.done.len() < self.keep {
+                    self.done.push((at, done));
+                }
+            }
+        }
+        self.said = said;
+    }
+}
+
+impl<'a> Packet<'a> {
+    /// Of its beginning alone.
+    fn protocol(&self) -> Option<Protocol> {
+        let len = self.shape.ends.then_some(self.len as usize);
+        Protocol::of(Message { bytes: self.payload, len }).filter(|&is| is != Protocol::Nvme)
+    }
+
+    /// As a message of one packet, or as the beginning of a longer one.
+    fn alone(&self, from_client: bool) -> Whole<'a> {
+        let len = self.shape.ends.then_some(self.len as usize);
+        let message = Message { bytes: self.payload, len };
+        Whole { frame: self.frame, start: self.time, end: self.time, message, from_client }
+    }
+}

@@ -1,0 +1,376 @@
+//! The commands as rows, and what they say in a sentence.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+
+use super::{
+    Commands,
+    conversation::{Conversation, Done},
+};
+use crate::{
+    nvme::{Sums, Time},
+    report::{
+        Summary,
+        units::{bytes, count, duration, percent, several},
+    },
+};
+
+/// The name of this form of JSON.
+pub const SCHEMA: &str = "rdmawire.commands/1";
+
+/// The commands of a capture.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// Connections with commands, in the order in which they were first seen.
+    pub connections: Vec<ConversationRow>,
+    /// Commands of one kind of one connection, those that took most time first.
+    pub operations: Vec<OperationRow>,
+    /// Commands that failed, by kind and status.
+    pub failed: Vec<FailedRow>,
+    /// Commands one by one, as far as they are kept, in the order of their replies.
+    pub commands: Vec<CommandRow>,
+    /// What stands out.
+    pub findings: Vec<String>,
+    /// Messages that were not captured far enough to be read.
+    pub cut_messages: u64,
+    /// Connections that were not followed because there are too many.
+    pub not_followed: u64,
+}
+
+/// How a connection's protocol is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KnownBy {
+    /// The service ID of its set-up.
+    Service,
+    /// The private data of its set-up.
+    PrivateData,
+    /// Messages that can be of no other protocol.
+    Messages,
+}
+
+impl KnownBy {
+    /// In words.
+    pub const fn words(self) -> &'static str {
+        match self {
+            KnownBy::Service => "service",
+            KnownBy::PrivateData => "private data",
+            KnownBy::Messages => "messages",
+        }
+    }
+}
+
+/// One connection.
+#[derive(Clone, Debug, Serialize)]
+pub struct ConversationRow {
+    /// The protocol of its messages.
+    pub protocol: &'static str,
+    /// How that is known.
+    pub known_by: KnownBy,
+    /// The address of who asks; of RDS, of who was heard first.
+    pub client: String,
+    /// The address of who is asked.
+    pub server: String,
+    /// The client's queue pair; `None` where nothing that the server sent shows it.
+    pub client_qp: Option<u32>,
+    /// The server's queue pair.
+    pub server_qp: u32,
+    /// Commands that were answered.
+    pub completed: u64,
+    /// Commands without an answer.
+    pub unanswered: u64,
+    /// How long the oldest of them waits at the end of the capture, in nanoseconds.
+    pub longest_wait_ns: Option<u64>,
+    /// Commands whose status is an error.
+    pub failed: u64,
+    /// Answers without a command in the capture.
+    pub stray_replies: u64,
+    /// Messages of one packet that were sent again.
+    pub retransmitted_messages: u64,
+    /// The most commands outstanding at once.
+    pub most_outstanding: u64,
+    /// Bytes that READs and WRITEs moved for commands.
+    pub data_bytes: u64,
+    /// Latencies.
+    pub latency: Option<Summary>,
+    /// What the time of its commands went to.
+    #[serde(flatten)]
+    pub time: TimeRow,
+}
+
+/// What the time of commands went to. The parts add up to the whole.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct TimeRow {
+    /// From the first packet of the command to the last one of its answer, in nanoseconds, of all commands together.
+    pub latency_ns: u64,
+    /// The server, and the network behind the tap.
+    pub server_ns: u64,
+    /// Data was on its way: from the first READ request or packet of data to the last, but for recovery.
+    pub data_ns: u64,
+    /// The connection recovered from losses.
+    pub recovering_ns: u64,
+}
+
+/// Commands of one kind.
+#[derive(Clone, Debug, Serialize)]
+pub struct OperationRow {
+    /// The connection's place in [`Report::connections`].
+    pub connection: usize,
+    /// The protocol.
+    pub protocol: &'static str,
+    /// The name of the operation; of an NFSv4 compound, of the one that it is for.
+    pub operation: Cow<'static, str>,
+    /// Commands that were answered.
+    pub completed: u64,
+    /// Those of them that failed.
+    pub failed: u64,
+    /// The application's bytes: what was read, written or sent, as far as commands and answers say it.
+    pub size_bytes: u64,
+    /// Latencies.
+    pub latency: Option<Summary>,
+    /// Commands per second, from the first command to the last answer.
+    pub per_second: Option<f64>,
+    /// The application's bytes per second in that time.
+    pub bytes_per_second: Option<f64>,
+    /// What the time of the commands went to.
+    #[serde(flatten)]
+    pub time: TimeRow,
+}
+
+/// Commands that failed in the same way.
+#[derive(Clone, Debug, Serialize)]
+pub struct FailedRow {
+    /// The connection's place in [`Report::connections`].
+    pub connection: usize,
+    /// The name of the operation.
+    pub operation: Cow<'static, str>,
+    /// The status.
+    pub status: u32,
+    /// The status in words.
+    pub meaning: Cow<'static, str>,
+    /// How many.
+    pub count: u64,
+    /// The frame of the first of these commands.
+    pub first_frame: u64,
+}
+
+/// A command that was answered.
+#[derive(Clone, Debug, Serialize)]
+pub struct CommandRow {
+    /// The connection's place in [`Report::connections`].
+    pub connection: usize,
+    /// The frame where it begins.
+    pub frame: u64,
+    /// The frame where its answer begins.
+    pub reply_frame: u64,
+    /// When it was sent, in nanoseconds since 1970.
+    pub time_ns: i64,
+    /// The server asked the client.
+    pub is_from_server: bool,
+    /// Its number: XID, task tag, tag, message ID or sequence.
+    pub id: u64,
+    /// The name of the operation.
+    pub operation: Cow<'static, str>,
+    /// All operations of a compound.
+    pub detail: Option<String>,
+    /// The application's bytes; `None` where neither the command nor its answer says them.
+    pub size_bytes: Option<u64>,
+    /// Bytes that READs and WRITEs of its memory moved.
+    pub data_bytes: u64,
+    /// Bytes of its message.
+    pub call_bytes: u64,
+    /// Bytes of its answer's message.
+    pub reply_bytes: u64,
+    /// The status; 0 where there is none.
+    pub status: u32,
+    /// The status in words; empty where the answer has none.
+    pub meaning: Cow<'static, str>,
+    /// Whether it is an error.
+    pub is_error: bool,
+    /// What its time went to.
+    #[serde(flatten)]
+    pub time: TimeRow,
+}
+
+impl From<Time> for TimeRow {
+    fn from(time: Time) -> TimeRow {
+        let Time { latency, recovering, data, controller } = time;
+        TimeRow { latency_ns: latency, server_ns: controller, data_ns: data, recovering_ns: recovering }
+    }
+}
+
+impl TimeRow {
+    /// The parts as shares, the largest first, as "server 82 %, data 18 %".
+    pub fn sentence(&self) -> String {
+        let share = |ns: u64| percent(ns as f64 / self.latency_ns.max(1) as f64);
+        let mut parts =
+            [("server", self.server_ns), ("data", self.data_ns), ("recovery", self.recovering_ns)];
+        parts.sort_by_key(|&(_, ns)| std::cmp::Reverse(ns));
+        let shown = parts.iter().filter(|(_, ns)| *ns > 0);
+        shown.map(|&(name, ns)| format!("{name} {}", share(ns))).collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl Report {
+    /// Connections, commands and bytes in one line.
+    pub fn sentence(&self) -> String {
+        let completed: u64 = self.connections.iter().map(|of| of.completed).sum();
+        let size: u64 = self.operations.iter().fold(0, |sum, of| of.size_bytes.saturating_add(sum));
+        format!(
+            "{}, {}; {} read, written or sent",
+            several(self.connections.len() as u64, "connection"),
+            several(completed, "command"),
+            bytes(size),
+        )
+    }
+}
+
+pub(super) fn report(all: Commands) -> Report {
+    let end = all.span.map_or(0, |[_, end]| end);
+    let mut places = vec![None; all.all.len()];
+    let mut shown: Vec<&Conversation> = Vec::new();
+    // One that only looked like a protocol has no answers.
+    let is_one = |of: &&Conversation| of.known_by != KnownBy::Messages || of.sums.latency.count() > 0;
+    for (at, of) in all.all.iter().enumerate().filter(|(_, of)| is_one(of)) {
+        places[at] = Some(shown.len());
+        shown.push(of);
+    }
+    let place = |at: usize| places.get(at).copied().flatten();
+    let operation = |((at, name), sums): (&(usize, Cow<'static, str>), &Sums)| {
+        let place = place(*at)?;
+        Some(operation_row(place, shown.get(place)?, name, sums))
+    };
+    let mut operations: Vec<OperationRow> = all.operations.iter().filter_map(operation).collect();
+    operations.sort_by_key(|row| std::cmp::Reverse(row.time.latency_ns));
+    let command = |(at, done): &(usize, Done)| Some(command_row(done, place(*at)?));
+    let mut report = Report {
+        schema: SCHEMA,
+        connections: shown.iter().map(|of| conversation_row(of, end)).collect(),
+        operations,
+        failed: failed(&shown),
+        commands: all.done.iter().filter_map(command).collect(),
+        findings: Vec::new(),
+        cut_messages: all.cut_messages,
+        not_followed: all.not_followed,
+    };
+    report.findings = findings(&report, &shown, end);
+    report
+}
+
+fn conversation_row(of: &Conversation, end: i64) -> ConversationRow {
+    ConversationRow {
+        protocol: of.protocol.name(),
+        known_by: of.known_by,
+        client: of.client.to_string(),
+        server: of.server.to_string(),
+        client_qp: of.client_qp,
+        server_qp: of.server_qp,
+        completed: of.sums.latency.count(),
+        unanswered: of.open.len() as u64 + of.given_up,
+        longest_wait_ns: of.open.values().map(|open| end.saturating_sub(open.start).max(0) as u64).max(),
+        failed: of.sums.failed,
+        stray_replies: of.strays,
+        retransmitted_messages: of.sent_again,
+        most_outstanding: of.most_open as u64,
+        data_bytes: of.data_bytes,
+        latency: of.sums.latency.summary(),
+        time: of.sums.time.into(),
+    }
+}
+
+fn operation_row(
+    connection: usize,
+    of: &Conversation,
+    name: &Cow<'static, str>,
+    sums: &Sums,
+) -> OperationRow {
+    let seconds = sums.last.saturating_sub(sums.first) as f64 / 1e9;
+    let rate = |n: u64| (seconds > 0.0).then(|| n as f64 / seconds);
+    OperationRow {
+        connection,
+        protocol: of.protocol.name(),
+        operation: name.clone(),
+        completed: sums.latency.count(),
+        failed: sums.failed,
+        size_bytes: sums.bytes,
+        latency: sums.latency.summary(),
+        per_second: rate(sums.latency.count()),
+        bytes_per_second: rate(sums.bytes),
+        time: sums.time.into(),
+    }
+}
+
+fn failed(shown: &[&Conversation]) -> Vec<FailedRow> {
+    let rows = shown.iter().enumerate().flat_map(|(at, of)| {
+        of.failed.iter().map(move |((operation, status), &(count, first_frame))| FailedRow {
+            connection: at,
+            operation: operation.clone(),
+            status: status.code,
+            meaning: status.name.clone(),
+            count,
+            first_frame,
+        })
+    });
+    rows.collect()
+}
+
+fn command_row(done: &Done, at: usize) -> CommandRow {
+    CommandRow {
+        connection: at,
+        frame: done.frame,
+        reply_frame: done.reply_frame,
+        time_ns: done.start,
+        is_from_server: !done.by_client,
+        id: done.id,
+        operation: done.operation.clone(),
+        detail: done.detail.clone(),
+        size_bytes: done.size,
+        data_bytes: done.data_bytes,
+        call_bytes: done.call_bytes,
+        reply_bytes: done.reply_bytes,
+        status: done.status.code,
+        meaning: done.status.name.clone(),
+        is_error: done.status.is_error,
+        time: done.time.into(),
+    }
+}
+
+/// What stands out, with what to do.
+fn findings(report: &Report, shown: &[&Conversation], end: i64) -> Vec<String> {
+    let mut all = Vec::new();
+    let who = |row: &ConversationRow| format!("{} → {}, {}", row.client, row.server, row.protocol);
+    for (row, of) in report.connections.iter().zip(shown) {
+        if let Some(open) = of.open.values().min_by_key(|open| open.start) {
+            all.push(format!(
+                "{}: {} without an answer; the oldest, {} in frame {}, had none in the {} to the end of the capture",
+                who(row),
+                several(row.unanswered, "command"),
+                open.asked.operation,
+                open.frame,
+                duration(end.saturating_sub(open.start).max(0) as u64),
+            ));
+        }
+        let time = &row.time;
+        if time.recovering_ns > time.latency_ns / 20 {
+            all.push(format!(
+                "{}: {} of the time of its commands went to recovery from losses: the network, see rdmawire analyze",
+                who(row),
+                percent(time.recovering_ns as f64 / time.latency_ns.max(1) as f64),
+            ));
+        }
+    }
+    for row in &report.failed {
+        let times = if row.count == 1 { "once".to_owned() } else { format!("{} times", count(row.count)) };
+        all.push(format!(
+            "{}: {} failed {times} with {} [frame {}]",
+            who(&report.connections[row.connection]),
+            row.operation,
+            row.meaning,
+            row.first_frame,
+        ));
+    }
+    all
+}

@@ -1,0 +1,297 @@
+//! Commands of upper layers, in captures of Linux's clients and servers: counts and sizes are those that the hosts themselves counted.
+
+use std::collections::BTreeMap;
+
+use rdmawire::{
+    capture::{self, Record, Source},
+    commands::{Commands, KnownBy, Report},
+    dissect::{Dissection, Link, dissect},
+    upper::{Application, Message, Protocol},
+    wire::*,
+};
+
+use crate::{properties::Random, support::programs::cli};
+
+/// The report of those frames of a capture that `is_kept` keeps, each with so many bytes.
+fn report(name: &str, bytes: usize, mut is_kept: impl FnMut(u64, &Dissection<'_>) -> bool) -> Report {
+    let path = format!("pcaps/{name}-A.pcap.zst");
+    let mut source = capture::open(path.as_ref()).unwrap();
+    let (mut commands, mut number) = (Commands::keeping(10_000), 0);
+    while let Some(record) = source.next().unwrap() {
+        number += 1;
+        let frame = &record.frame[..record.frame.len().min(bytes)];
+        let record = Record { frame, ..record };
+        let d = dissect(record.link, record.frame, record.wire_len);
+        if is_kept(number, &d) {
+            commands.push(number, &record, &d);
+        }
+    }
+    commands.finish()
+}
+
+/// How many commands of each kind were answered, how many of them failed, and their bytes.
+fn counted(report: &Report) -> BTreeMap<&str, (u64, u64, u64)> {
+    let rows = report.operations.iter();
+    rows.map(|row| (&*row.operation, (row.completed, row.failed, row.size_bytes))).collect()
+}
+
+/// `/proc/self/mountstats` of the client: 50 READs with 2,220,046 bytes from the server, 57 WRITEs with 2,227,038 to it, and how often
+/// each other operation was sent.
+#[test]
+fn nfs_has_the_counts_of_the_client() {
+    let all = report("nfs4_basic", usize::MAX, |_, _| true);
+    let connection = &all.connections[0];
+    assert_eq!((all.connections.len(), connection.protocol), (1, "RPC"));
+    assert_eq!(
+        (connection.known_by, connection.unanswered, connection.stray_replies),
+        (KnownBy::Service, 0, 0)
+    );
+    assert_eq!((connection.completed, all.commands.len()), (342, 342));
+    let of = counted(&all);
+    assert_eq!((of["READ"].0, of["READ"].2), (50, 2_220_046));
+    assert_eq!((of["WRITE"].0, of["WRITE"].2), (57, 2_227_038));
+    for (operation, count) in [
+        ("OPEN", 68),
+        ("CLOSE", 68),
+        ("ACCESS", 5),
+        ("LOOKUP", 3),
+        ("REMOVE", 61),
+        ("RENAME", 1),
+        ("CREATE", 1),
+        ("READDIR", 2),
+        ("DELEGRETURN", 2),
+        ("EXCHANGE_ID", 2),
+        ("CREATE_SESSION", 1),
+        ("RECLAIM_COMPLETE", 1),
+        ("SECINFO_NO_NAME", 1),
+        ("NULL", 1),
+    ] {
+        assert_eq!(of[operation].0, count, "{operation}");
+    }
+    // FSINFO 2, GETATTR 7, LOOKUP_ROOT 1, PATHCONF 1, STATFS 1, SERVER_CAPS 3, and one more of the unmounting are compounds for GETATTR.
+    assert_eq!(of["GETATTR"].0, 16);
+    for row in &all.commands {
+        let time = row.time;
+        assert_eq!(time.server_ns + time.data_ns + time.recovering_ns, time.latency_ns, "{row:?}");
+        assert!(row.operation != "READ" || row.detail.as_deref() == Some("SEQUENCE PUTFH READ"), "{row:?}");
+    }
+    let data = all.commands.iter().filter(|row| row.data_bytes > 0 && row.operation == "READ");
+    assert_eq!(data.count(), 48, "two are empty: the ends of files");
+}
+
+/// `scsi_dispatch_cmd_done` of the initiator's kernel: 99 commands. 16 reads of 128 KiB, 16 writes of them; the rest is small.
+#[test]
+fn iser_has_the_counts_of_the_initiator() {
+    let all = report("iser_basic", usize::MAX, |_, _| true);
+    assert!(all.connections.iter().all(|row| row.protocol == "iSER" && row.unanswered == 0), "{all:?}");
+    let scsi = all.commands.iter().filter(|row| !row.meaning.is_empty()).count();
+    assert_eq!(scsi, 99);
+    let of = counted(&all);
+    assert_eq!((of["READ(10)"].0, of["WRITE(10)"].0, of["NOP-Out"].0), (43, 40, 10));
+    let failed: u64 =
+        all.failed.iter().filter(|row| row.meaning == "CHECK CONDITION").map(|row| row.count).sum();
+    assert_eq!(failed, 1);
+    // What is moved by WRITEs is what was read.
+    for row in all.commands.iter().filter(|row| row.operation == "READ(10)") {
+        assert_eq!(row.size_bytes, Some(row.data_bytes), "{row:?}");
+    }
+}
+
+#[test]
+fn srp_has_an_answer_for_each_command() {
+    let all = report("srp_basic", usize::MAX, |_, _| true);
+    assert_eq!(all.connections.len(), 1);
+    let connection = &all.connections[0];
+    // Its port is no application's; the target's answer says what it is.
+    assert_eq!((connection.protocol, connection.known_by), ("SRP", KnownBy::PrivateData));
+    assert_eq!((connection.completed, connection.unanswered, connection.stray_replies), (95, 0, 0));
+    let of = counted(&all);
+    assert_eq!((of["READ(10)"].0, of["WRITE(10)"].0, of["MODE SENSE(6)"].0), (41, 38, 6));
+    for row in all.commands.iter().filter(|row| row.operation == "READ(10)") {
+        assert_eq!(row.size_bytes, Some(row.data_bytes), "{row:?}");
+    }
+}
+
+/// The client's kernel: `smb3_read_done` 32, `smb3_write_done` 28, `smb3_open_done` 8, `smb3_flush_done` 2.
+#[test]
+fn smb_has_the_counts_of_the_client() {
+    let all = report("smbdirect_basic", usize::MAX, |_, _| true);
+    let connection = &all.connections[0];
+    assert_eq!((connection.protocol, connection.known_by), ("SMB Direct", KnownBy::Service));
+    let of = counted(&all);
+    assert_eq!((of["READ"].0, of["WRITE"].0, of["FLUSH"].0), (32, 28, 2));
+    let read = all.commands.iter().filter(|row| row.operation == "WRITE");
+    read.for_each(|row| assert_eq!(row.size_bytes, Some(row.data_bytes), "{row:?}"));
+}
+
+/// Messages of 1 byte to 64 KiB, each once, both ways.
+#[test]
+fn rds_messages_are_acknowledged() {
+    let all = report("rds_basic", usize::MAX, |_, _| true);
+    assert_eq!((all.connections.len(), all.connections[0].protocol), (1, "RDS"));
+    let sizes: Vec<_> = all.commands.iter().filter_map(|row| row.size_bytes).collect();
+    assert!(sizes.contains(&1) && sizes.contains(&65_536), "{sizes:?}");
+    // Each fragment has a header of 48 bytes.
+    for row in &all.commands {
+        let size = row.size_bytes.unwrap();
+        assert_eq!(row.call_bytes, size + 48 * size.div_ceil(4096).max(1), "{row:?}");
+    }
+}
+
+/// Without its set-up, a connection is known by its messages, and its commands are the same.
+#[test]
+fn a_connection_is_found_without_its_set_up() {
+    for name in ["nfs4_basic", "iser_basic", "srp_basic", "smbdirect_basic"] {
+        let all = report(name, usize::MAX, |_, _| true);
+        let late = report(name, usize::MAX, |_, d| !d.has(Kind::Mad));
+        assert!(late.connections.iter().all(|row| row.known_by == KnownBy::Messages), "{name}");
+        let ids = |report: &Report| report.commands.iter().map(|row| (row.frame, row.id)).collect::<Vec<_>>();
+        assert_eq!(ids(&all), ids(&late), "{name}");
+    }
+}
+
+/// Each frame twice, as from two taps: no command more.
+#[test]
+fn a_message_that_is_sent_again_is_one() {
+    let mut source = capture::open("pcaps/nfs4_basic-A.pcap.zst".as_ref()).unwrap();
+    let (mut commands, mut number) = (Commands::keeping(10_000), 0);
+    while let Some(record) = source.next().unwrap() {
+        number += 1;
+        let d = dissect(record.link, record.frame, record.wire_len);
+        commands.push(number, &record, &d);
+        commands.push(number, &record, &d);
+    }
+    let all = commands.finish();
+    assert_eq!((all.commands.len(), all.connections[0].stray_replies), (342, 0));
+    assert!(all.connections[0].retransmitted_messages > 0);
+}
+
+/// Frames that are cut have fewer commands, and nothing else is taken for one.
+#[test]
+fn nothing_else_is_taken_for_a_command() {
+    for bytes in [60, 80, 100, 140, 200] {
+        for name in ["nfs4_basic", "iser_basic", "srp_basic", "smbdirect_basic", "rds_basic"] {
+            let cut = report(name, bytes, |_, _| true);
+            assert!(cut.commands.len() <= 342, "{name} {bytes}");
+        }
+    }
+    for other in ["rc_send_clean", "loss1_rc_write", "nvme_basic", "opcode_zoo", "pingpong_clean", "ud_clean"]
+    {
+        let none = report(other, usize::MAX, |_, _| true);
+        assert!(none.connections.is_empty() && none.operations.is_empty(), "{other}");
+    }
+}
+
+/// Random bytes are no protocol's, and reading any bytes as any protocol ends.
+#[test]
+fn noise_is_no_message() {
+    let mut random = Random::new(11);
+    for _ in 0..20_000 {
+        let len = random.below(400);
+        let mut bytes: Vec<u8> = (0..len).map(|_| random.next() as u8).collect();
+        // Many zeros, as real data has them.
+        if random.below(2) == 0 {
+            bytes.iter_mut().for_each(|byte| *byte = if *byte > 40 { 0 } else { *byte });
+        }
+        let message = Message { bytes: &bytes, len: Some(len) };
+        assert_eq!(Protocol::of(message), None, "{bytes:02x?}");
+        for protocol in Protocol::ALL {
+            let parts = protocol.read(message);
+            assert!(parts.end() <= len);
+            assert!(parts.windows(2).all(|two| two[0].at + two[0].len == two[1].at), "{parts:?}");
+        }
+    }
+}
+
+/// The beginning of a message has the same headers, as far as they are there.
+#[test]
+fn headers_of_a_truncated_message_are_those_of_the_whole() {
+    let mut read = 0;
+    for name in ["nfs4_basic", "iser_basic", "srp_basic", "smbdirect_basic", "rds_basic", "nvme_basic"] {
+        let mut source = capture::open(format!("pcaps/{name}-A.pcap.zst").as_ref()).unwrap();
+        while let Some(record) = source.next().unwrap() {
+            let d = dissect(record.link, record.frame, record.wire_len);
+            let bytes = d.payload();
+            let message = Message { bytes, len: Some(bytes.len()) };
+            let Some(protocol) =
+                Protocol::of(message).filter(|_| d.opcode().is_some_and(|op| op.begins_send()))
+            else {
+                continue;
+            };
+            let whole = protocol.read(message);
+            read += 1;
+            for len in (0..whole.end()).step_by(7) {
+                let cut = protocol.read(Message { bytes: &bytes[..len], len: Some(len) });
+                // Negotiations of SMB Direct are told apart by their lengths.
+                let is_same = whole.starts_with(&cut) || protocol == Protocol::SmbDirect;
+                assert!(is_same && cut.end() <= len, "{name} {len}: {cut:?} {whole:?}");
+            }
+        }
+    }
+    assert!(read > 1500, "{read}");
+}
+
+/// Who listens by convention, and whose private data it is.
+#[test]
+fn applications_are_known_by_service_and_private_data() {
+    let of_port = |port| Application::of_service(ServiceId::of_port(PortSpace::Tcp, port));
+    assert_eq!(of_port(20049), Some(Application::Nfs));
+    assert_eq!(of_port(445), Some(Application::SmbDirect));
+    assert_eq!(of_port(12345), None);
+    assert_eq!(Application::of_service(ServiceId(0x1000_0000_0000_0404)), Some(Application::Ipoib));
+    let nfs = [0xf6, 0xab, 0x0e, 0x18, 1, 1, 3, 3];
+    assert_eq!(Application::of_private_data(&nfs), Some(Application::Nfs));
+    assert_eq!(Application::of_private_data(&[0; 56]), None);
+}
+
+/// Headers that are crafted are recognized, and have their fields where Linux has them.
+#[test]
+fn crafted_messages_are_read() {
+    let call = [
+        RpcRdma::default().with_xid(Hex32(7)).with_vers(1).with_credit(32).bytes(),
+        &[0; 12],
+        Rpc::default().with_xid(Hex32(7)).bytes(),
+        RpcCall::default().with_rpcvers(2).with_prog(RpcProgram::NFS).with_vers(3).with_procedure(6).bytes(),
+        RpcAuth::default().bytes(),
+        RpcAuth::default().bytes(),
+    ]
+    .concat();
+    let message = Message { bytes: &call, len: Some(call.len()) };
+    assert_eq!(Protocol::of(message), Some(Protocol::RpcRdma));
+    let parts = Protocol::RpcRdma.read(message);
+    assert!(parts.iter().any(|part| part.kind == Kind::Nfs3Call), "{parts:?}");
+    let frame = rdmawire::craft::Packet::rocev2([10, 0, 0, 1], [10, 0, 0, 2])
+        .push(Bth::default().with_opcode(Opcode::RC_SEND_ONLY).with_dest_qp(Qpn(0x11)))
+        .payload(call.clone())
+        .build();
+    let d = dissect(Link::ETHERNET, &frame, frame.len() as u32);
+    assert_eq!(d.get::<Nfs3Call>().unwrap().procedure(), Nfs3Procedure::READ);
+    assert_eq!(rdmawire::craft::Packet::from(&d).build(), frame);
+    // Numbers of NVMe are little-endian.
+    let sqe = NvmeSqe::default()
+        .with_command_id(Le(0x0102))
+        .with_length(Le(0x0a_0b0c))
+        .with_key(Le(RKey(0x0d0e_0f10)));
+    assert_eq!(sqe.bytes()[2..4], [2, 1]);
+    assert_eq!(sqe.bytes()[32..39], [0x0c, 0x0b, 0x0a, 0x10, 0x0f, 0x0e, 0x0d]);
+    assert_eq!((sqe.length().0, sqe.key().0), (0x0a_0b0c, RKey(0x0d0e_0f10)));
+}
+
+#[test]
+fn the_command_prints_rows_and_json() {
+    let path = "pcaps/nfs4_basic-A.pcap.zst";
+    let text = cli().args(["commands", path, "--commands", "--top", "3"]).output().unwrap();
+    let text = String::from_utf8(text.stdout).unwrap();
+    for part in ["1 connection, 342 commands", "Operations", "  and 339 more (--top 0 shows all)"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let json = cli().args(["commands", "--json", path, "pcaps/srp_basic-A.pcap.zst"]).output().unwrap();
+    let lines: Vec<serde_json::Value> = String::from_utf8(json.stdout)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!((lines.len(), &lines[0]["schema"]), (2, &serde_json::json!("rdmawire.commands/1")));
+    let none = cli().args(["commands", "pcaps/loss1_rc_write-B-300.pcap"]).output().unwrap();
+    assert!(none.status.success() && String::from_utf8_lossy(&none.stdout).contains("no connection of NFS"));
+}

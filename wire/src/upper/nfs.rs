@@ -1,0 +1,247 @@
+//! NFSv4: the operations of a compound (RFC 8881, chapter 18; RFC 7530, chapter 16; RFC 7862; RFC 8276).
+
+use super::parts::Reader;
+use crate::wire::*;
+
+/// A compound's call: tag, minor version, operations. The operations behind one of unknown arguments are not found. `has_chunk`: data is in
+/// a chunk.
+pub(super) fn compound(reader: &mut Reader<'_>, has_chunk: bool) -> Option<()> {
+    let tag = reader.take::<NfsTag>()?.tag_length() as usize;
+    reader.bytes(Kind::NfsText, tag.checked_next_multiple_of(4)?)?;
+    let count = reader.take::<NfsCompound>()?.operations();
+    for _ in 0..count {
+        let operation = reader.take::<NfsOperation>()?.operation();
+        let mut xdr = Xdr { bytes: reader.left(), at: 0 };
+        let len = arguments(operation, &mut xdr, has_chunk).map(|()| xdr.at)?;
+        reader.bytes(Kind::NfsArguments, len)?;
+    }
+    Some(())
+}
+
+/// Steps over XDR.
+struct Xdr<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl Xdr<'_> {
+    fn skip(&mut self, bytes: usize) -> Option<()> {
+        self.at = self.at.checked_add(bytes)?;
+        (self.at <= self.bytes.len()).then_some(())
+    }
+
+    fn word(&mut self) -> Option<u32> {
+        let word = self.bytes.get(self.at..)?.first_chunk()?;
+        self.at += 4;
+        Some(u32::from_be_bytes(*word))
+    }
+
+    fn opaque(&mut self) -> Option<()> {
+        let len = self.word()? as usize;
+        self.skip(len.checked_next_multiple_of(4)?)
+    }
+
+    /// So many words as the next one says.
+    fn words(&mut self) -> Option<()> {
+        let words = self.word()? as usize;
+        self.skip(words.checked_mul(4)?)
+    }
+
+    /// What a pattern says, a letter each: `w` a word, `h` two words, `o` bytes of variable length, `s` a state ID or a session, `b` a
+    /// bitmap, `a` attributes.
+    fn pattern(&mut self, pattern: &str) -> Option<()> {
+        pattern.bytes().try_for_each(|letter| match letter {
+            b'w' => self.skip(4),
+            b'h' => self.skip(8),
+            b's' => self.skip(16),
+            b'o' => self.opaque(),
+            b'b' => self.words(),
+            b'a' => self.words().and_then(|()| self.opaque()),
+            _ => None,
+        })
+    }
+}
+
+/// The arguments of an operation; `None` where it is not known how long they are.
+fn arguments(operation: Nfs4Operation, xdr: &mut Xdr<'_>, has_chunk: bool) -> Option<()> {
+    let pattern = match operation.0 {
+        16 | 10 | 23 | 24 | 27 | 31 | 32 => "",
+        3 | 19 | 52 | 58 => "w",
+        5 => "hw",
+        7 | 30 | 57 => "h",
+        8 | 44 | 45 | 66 | 67 => "s",
+        9 => "b",
+        11 | 15 | 22 | 28 | 33 | 72 | 75 => "o",
+        13 => "whhho",
+        14 => "wwshh",
+        17 | 37 => "a",
+        4 => "ws",
+        20 => "sw",
+        21 => "swww",
+        25 | 68 | 69 => "shw",
+        26 => "hhwwb",
+        29 | 54 => "oo",
+        34 => "sa",
+        35 => "howoow",
+        36 => "hh",
+        39 => "ho",
+        41 => "sww",
+        47 => "swwb",
+        50 => "wwwhhhsw",
+        53 => "swwww",
+        59 | 62 => "shh",
+        63 => "shhb",
+        71 => "sshhh",
+        73 => "woo",
+        74 => "hw",
+        6 => return create(xdr),
+        12 => return lock(xdr),
+        18 => return open(xdr),
+        38 => return write(xdr, has_chunk),
+        42 => return exchange_id(xdr),
+        43 => return create_session(xdr),
+        55 => {
+            let states = xdr.word()? as usize;
+            return xdr.skip(states.checked_mul(16)?);
+        }
+        _ => return None,
+    };
+    xdr.pattern(pattern)
+}
+
+fn create(xdr: &mut Xdr<'_>) -> Option<()> {
+    const BLOCK: u32 = 3;
+    const CHARACTER: u32 = 4;
+    const LINK: u32 = 5;
+    match xdr.word()? {
+        LINK => xdr.opaque()?,
+        BLOCK | CHARACTER => xdr.skip(8)?,
+        _ => {}
+    }
+    xdr.pattern("oa")
+}
+
+fn lock(xdr: &mut Xdr<'_>) -> Option<()> {
+    xdr.pattern("wwhh")?;
+    let is_new_owner = xdr.word()? != 0;
+    xdr.pattern(if is_new_owner { "wswho" } else { "sw" })
+}
+
+fn open(xdr: &mut Xdr<'_>) -> Option<()> {
+    xdr.pattern("wwwho")?;
+    let creates = xdr.word()? == 1;
+    if creates {
+        let how = xdr.word()?;
+        xdr.pattern(match how {
+            0 | 1 => "a",
+            2 => "h",
+            3 => "ha",
+            _ => return None,
+        })?;
+    }
+    let claim = xdr.word()?;
+    xdr.pattern(match claim {
+        0 | 3 => "o",
+        1 => "w",
+        2 => "so",
+        4 | 6 => "",
+        5 => "s",
+        _ => return None,
+    })
+}
+
+/// Of data in a chunk, only the length is here.
+fn write(xdr: &mut Xdr<'_>, has_chunk: bool) -> Option<()> {
+    xdr.pattern("shw")?;
+    if has_chunk { xdr.skip(4) } else { xdr.opaque() }
+}
+
+fn exchange_id(xdr: &mut Xdr<'_>) -> Option<()> {
+    xdr.pattern("how")?;
+    match xdr.word()? {
+        0 => {}
+        1 => xdr.pattern("bb")?,
+        _ => return None,
+    }
+    match xdr.word()? {
+        0 => Some(()),
+        1 => xdr.pattern("oohw"),
+        _ => None,
+    }
+}
+
+fn create_session(xdr: &mut Xdr<'_>) -> Option<()> {
+    xdr.pattern("hww")?;
+    for _ in 0..2 {
+        xdr.pattern("wwwwwwb")?;
+    }
+    xdr.word()?;
+    for _ in 0..xdr.word()? {
+        match xdr.word()? {
+            0 => {}
+            1 => xdr.pattern("wowwb")?,
+            _ => return None,
+        }
+    }
+    Some(())
+}
+
+/// Whether data was read or written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadOrWrite {
+    /// The server sent data.
+    Read,
+    /// The client sent data.
+    Write,
+}
+
+/// How many bytes the READ or WRITE of a successful call moved, by the results that follow the status of RPC: those of NFS `version`, and
+/// of version 4 those of these operations up to it. `None` where they do not say that.
+pub fn result_of(
+    version: u32,
+    what: ReadOrWrite,
+    before: impl Iterator<Item = Nfs4Operation>,
+    results: &[u8],
+) -> Option<u32> {
+    let mut xdr = Xdr { bytes: results, at: 0 };
+    if xdr.word()? != 0 {
+        return None;
+    }
+    match version {
+        3 => {
+            /// Bytes of a file's attributes.
+            const ATTRIBUTES: usize = 84;
+            if what == ReadOrWrite::Write {
+                optional(&mut xdr, 24)?;
+            }
+            optional(&mut xdr, ATTRIBUTES)?;
+            xdr.word()
+        }
+        4 => {
+            xdr.pattern("ow")?;
+            for operation in before {
+                if xdr.word()? != operation.0 || xdr.word()? != 0 {
+                    return None;
+                }
+                match operation {
+                    Nfs4Operation::READ => {
+                        xdr.word()?;
+                        return xdr.word();
+                    }
+                    Nfs4Operation::WRITE => return xdr.word(),
+                    Nfs4Operation::SEQUENCE => xdr.pattern("swwwww")?,
+                    // PUTFH, PUTROOTFH, RESTOREFH, SAVEFH have nothing else.
+                    Nfs4Operation(22 | 24 | 31 | 32) => {}
+                    _ => return None,
+                }
+            }
+            None
+        }
+        _ => None,
+    }
+}
+
+/// What is there only if the next word says so.
+fn optional(xdr: &mut Xdr<'_>, bytes: usize) -> Option<()> {
+    if xdr.word()? != 0 { xdr.skip(bytes) } else { Some(()) }
+}
