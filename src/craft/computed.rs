@@ -56,7 +56,7 @@ named! {
         GrhLength "grh_length",
         /// The BTH's pad count, and that many zero bytes after the payload.
         Pad "pad",
-        /// The invariant CRC of the packet as it is built, even if its length fields are wrong.
+        /// The invariant CRC of the packet as it is built, even if its length fields are wrong; of Ultra Ethernet, its CRC32C.
         Icrc "icrc",
         /// The variant CRC of native InfiniBand.
         Vcrc "vcrc",
@@ -70,6 +70,10 @@ named! {
         ErfType "erf_type",
         /// ERF's record and wire length.
         ErfLength "erf_length",
+        /// Of Ultra Ethernet: the type of a packet, its flags syn, epsn and sp, and the type of its state of congestion, from the headers.
+        UetType "uet_type",
+        /// Of Ultra Ethernet: which header of the semantic sublayer follows.
+        UetNextHeader "uet_next_header",
     }
 }
 
@@ -118,6 +122,8 @@ impl ComputedField {
                 ComputedField::ErfType
             }
             (Kind::Erf, "record_len" | "wire_len") => ComputedField::ErfLength,
+            (kind, "kind" | "syn" | "epsn" | "sp" | "cc_type") if kind.is_uet() => ComputedField::UetType,
+            (kind, "next_header") if kind.is_uet() => ComputedField::UetNextHeader,
             _ => return None,
         })
     }

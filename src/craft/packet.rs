@@ -170,7 +170,7 @@ impl Packet {
             part.at += bytes.len() as u32;
         }
         match kind {
-            kind if kind.is_bth() && self.icrc.is_none() => self.icrc = Some([0; 4]),
+            kind if has_crc(kind) && self.icrc.is_none() => self.icrc = Some([0; 4]),
             Kind::Lrh if self.vcrc.is_none() => self.vcrc = Some([0; 2]),
             _ => {}
         }
@@ -184,7 +184,7 @@ impl Packet {
         }
         self.payload = Bytes::new();
         self.trailer = Bytes::new();
-        if !self.parts.iter().any(|part| part.kind.is_bth()) {
+        if !self.parts.iter().any(|part| has_crc(part.kind)) {
             self.icrc = None;
         }
     }
@@ -398,7 +398,7 @@ impl From<&Dissection<'_>> for Packet {
         }
         let pad = d.pad_len() as usize;
         let icrc_follows = d.offset(Kind::Icrc).is_some_and(|at| at == done + pad);
-        if d.has(Kind::Bth) && done + pad <= frame.len() && icrc_follows {
+        if (d.has(Kind::Bth) || d.is_uet()) && done + pad <= frame.len() && icrc_follows {
             packet.pad = Pad::new(frame.get(done..done + pad).unwrap_or(&[]));
             packet.icrc = d.icrc();
             done += pad + if packet.icrc.is_some() { 4 } else { 0 };
@@ -524,4 +524,20 @@ impl Packet {
         }
         true
     }
+}
+
+/// Whether a header of this kind begins a packet with a CRC behind its payload. That of Ultra Ethernet is optional.
+pub(super) fn has_crc(kind: Kind) -> bool {
+    kind.is_bth()
+        || matches!(
+            kind,
+            Kind::PdsRequest
+                | Kind::PdsRequestSyn
+                | Kind::PdsAck
+                | Kind::PdsNack
+                | Kind::PdsControl
+                | Kind::PdsControlSyn
+                | Kind::PdsRudi
+                | Kind::PdsUud
+        )
 }

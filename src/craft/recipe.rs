@@ -23,7 +23,9 @@
 use std::fmt::Write;
 
 use super::{
-    ComputedField, Data, Packet, template,
+    ComputedField, Data, Packet,
+    packet::has_crc,
+    template,
     value::{clip, field_of, kind_of, name_of, no_field, set, show},
 };
 pub use crate::grammar::Error;
@@ -144,10 +146,13 @@ pub fn print(packet: &Packet) -> String {
         items.push(format!("pad hex:{}", hex(packet.pad.bytes())));
     }
     let (icrc, vcrc) = (packet.icrc.as_ref().map(|crc| &crc[..]), packet.vcrc.as_ref().map(|crc| &crc[..]));
-    for (crc, field, of) in [(icrc, ComputedField::Icrc, Kind::Bth), (vcrc, ComputedField::Vcrc, Kind::Lrh)] {
+    for (crc, field, of) in [
+        (icrc, ComputedField::Icrc, has_crc as fn(Kind) -> bool),
+        (vcrc, ComputedField::Vcrc, |kind| kind == Kind::Lrh),
+    ] {
         match crc {
             Some(crc) if packet.keep.has(field) => items.push(format!("{field} hex:{}", hex(crc))),
-            None if has(of) => items.push(format!("{field} none")),
+            None if packet.parts.iter().any(|part| of(part.kind)) => items.push(format!("{field} none")),
             _ => {}
         }
     }

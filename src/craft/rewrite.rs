@@ -495,8 +495,14 @@ impl Names {
             Secret::Guid => replace(header, field, |Guid(id)| Guid(id64(id))),
             Secret::QueuePair => replace(header, field, |qpn| self.qpn(qpn)),
             Secret::EeContext => replace(header, field, |context| self.ee_context(context)),
+            Secret::RKey if field.width == 64 => {
+                replace(header, field, |MemoryKey(key)| MemoryKey(id64(key)))
+            }
             Secret::RKey => replace(header, field, |RKey(key)| RKey(self.shuffle(8, key as u64, 32) as u32)),
             Secret::VirtualAddress => replace(header, field, |va| self.virtual_address(va, r_key)),
+            Secret::CommId if field.width < 32 => replace(header, field, |JobId(id)| {
+                JobId(self.shuffle(13, id.into(), field.width.into()) as u32)
+            }),
             Secret::CommId => replace(header, field, |id| self.comm_id(id)),
             Secret::TransactionId => replace(header, field, |TransactionId(id)| TransactionId(id64(id))),
             Secret::ServiceId => replace(header, field, |id| self.service_id(id)),

@@ -348,7 +348,89 @@ impl Packet {
             Kind::Ifa => with.field(head, n, ComputedField::IpProtocol, |h: Ifa| {
                 h.with_protocol(IpProtocols::before(next, h.protocol()))
             }),
+            kind if kind.is_uet() => self.settle_uet(head, n, with),
             kind if kind.is_rare() => with.ether_type(head, n, |there| EtherTypes::before(next, there)),
+            _ => {}
+        }
+    }
+
+    /// Types of Ultra Ethernet, from the headers that follow.
+    fn settle_uet(&self, head: &mut [u8], n: usize, with: &mut impl Settle) {
+        use ComputedField::{UetNextHeader, UetType};
+        let behind = self.parts.get(n + 1..).unwrap_or(&[]);
+        let has = |kind| behind.iter().any(|part| part.kind == kind);
+        let next = || {
+            let next = behind.iter().find_map(|part| {
+                Some(match part.kind {
+                    Kind::SesSmall => 1,
+                    Kind::SesMedium => 2,
+                    Kind::SesStandard | Kind::SesStandardLater | Kind::SesDeferrable | Kind::SesRestart => 3,
+                    Kind::SesResponse => 4,
+                    Kind::SesResponseData => 5,
+                    Kind::SesResponseSmall => 6,
+                    _ => return None,
+                })
+            });
+            PdsNext(next.unwrap_or(0))
+        };
+        let request = |there: PdsType| match (matches!(there.0, 3 | 14), has(Kind::PdsRequestCc)) {
+            (false, false) => PdsType::RUD_REQUEST,
+            (true, false) => PdsType::ROD_REQUEST,
+            (false, true) => PdsType::RUD_REQUEST_CC,
+            (true, true) => PdsType::ROD_REQUEST_CC,
+        };
+        match self.parts[n].kind {
+            Kind::Tss => {
+                with.field(head, n, UetType, |h: Tss| h.with_kind(PdsType::TSS).with_sp(has(Kind::TssSource)))
+            }
+            Kind::PdsRequest => {
+                with.field(head, n, UetType, |h: PdsRequest| h.with_kind(request(h.kind())).with_syn(false));
+                with.field(head, n, UetNextHeader, |h: PdsRequest| h.with_next_header(next()));
+            }
+            Kind::PdsRequestSyn => {
+                with.field(head, n, UetType, |h: PdsRequestSyn| {
+                    h.with_kind(request(h.kind())).with_syn(true)
+                });
+                with.field(head, n, UetNextHeader, |h: PdsRequestSyn| h.with_next_header(next()));
+            }
+            Kind::PdsAck => {
+                let kind = match (has(Kind::PdsSack), has(Kind::PdsAckCcx)) {
+                    (false, _) => PdsType::ACK,
+                    (true, false) => PdsType::ACK_CC,
+                    (true, true) => PdsType::ACK_CCX,
+                };
+                with.field(head, n, UetType, |h: PdsAck| {
+                    h.with_kind(kind).with_epsn(has(Kind::PdsEpsn) || h.epsn() && kind != PdsType::ACK)
+                });
+                with.field(head, n, UetNextHeader, |h: PdsAck| h.with_next_header(next()));
+            }
+            Kind::PdsSack => with.field(head, n, UetType, |h: PdsSack| match () {
+                () if has(Kind::PdsNscc) => h.with_cc_type(CcType(0)),
+                () if has(Kind::PdsCredit) => h.with_cc_type(CcType(1)),
+                () => h,
+            }),
+            Kind::PdsNack => {
+                let kind = if has(Kind::PdsNackCcx) { PdsType::NACK_CCX } else { PdsType::NACK };
+                with.field(head, n, UetType, |h: PdsNack| h.with_kind(kind));
+                with.field(head, n, UetNextHeader, |h: PdsNack| h.with_next_header(next()));
+            }
+            Kind::PdsControl => {
+                with.field(head, n, UetType, |h: PdsControl| h.with_kind(PdsType::CONTROL).with_syn(false))
+            }
+            Kind::PdsControlSyn => {
+                with.field(head, n, UetType, |h: PdsControlSyn| h.with_kind(PdsType::CONTROL).with_syn(true))
+            }
+            Kind::PdsRudi => {
+                with.field(head, n, UetType, |h: PdsRudi| match h.kind() {
+                    PdsType::RUDI_RESPONSE => h,
+                    _ => h.with_kind(PdsType::RUDI_REQUEST),
+                });
+                with.field(head, n, UetNextHeader, |h: PdsRudi| h.with_next_header(next()));
+            }
+            Kind::PdsUud => {
+                with.field(head, n, UetType, |h: PdsUud| h.with_kind(PdsType::UUD_REQUEST));
+                with.field(head, n, UetNextHeader, |h: PdsUud| h.with_next_header(next()));
+            }
             _ => {}
         }
     }
@@ -429,7 +511,9 @@ impl Packet {
 
     /// The ICRC of the packet with these headers.
     fn icrc_of(&self, head: &[u8], pad: &Pad) -> [u8; 4] {
-        let Some(n) = self.parts.iter().rposition(|part| part.kind.is_bth()) else { return [0; 4] };
+        let Some(n) = self.parts.iter().rposition(|part| part.kind.is_bth()) else {
+            return self.uet_crc_of(head);
+        };
         let bth = &self.parts[n];
         let network = self.parts[..n]
             .iter()
@@ -439,6 +523,18 @@ impl Packet {
         let headers = head.get(from.at as usize..bth.range().end).unwrap_or(&[]);
         let behind = head.get(bth.range().end..).unwrap_or(&[]);
         icrc::of_parts(from.kind, udp, headers, &[behind, &self.payload, pad.bytes()])
+    }
+
+    /// The CRC32C of a packet of Ultra Ethernet with these headers.
+    fn uet_crc_of(&self, head: &[u8]) -> [u8; 4] {
+        let is_uet = self.parts.iter().any(|part| part.kind.is_uet());
+        let ip = self.parts.iter().rev().find(|part| matches!(part.kind, Kind::Ipv4 | Kind::Ipv6));
+        match ip.filter(|_| is_uet) {
+            Some(ip) => {
+                icrc::uet_of_parts(ip.kind, &[head.get(ip.at as usize..).unwrap_or(&[]), &self.payload])
+            }
+            None => [0; 4],
+        }
     }
 }
 

@@ -44,6 +44,31 @@ pub fn template(kind: Kind) -> Vec<u8> {
         Kind::Peth => bytes(Peth::default().with_ftype(1)),
         Kind::Erth => bytes(Erth::default().with_ftype(1)),
         Kind::Aeth => bytes(Aeth::default().with_syndrome(Syndrome::ACK)),
+        Kind::PdsRequest => bytes(PdsRequest::default().with_kind(PdsType::RUD_REQUEST)),
+        Kind::PdsRequestSyn => bytes(PdsRequestSyn::default().with_kind(PdsType::RUD_REQUEST).with_syn(true)),
+        Kind::PdsSack => bytes(PdsSack::default().with_sack_psn_offset(Hex16(1))),
+        Kind::PdsNack => bytes(PdsNack::default().with_nack_code(PdsNackCode::TRIMMED)),
+        Kind::SesSmall => bytes(SesSmall::default().with_opcode(SesOpcode(5)).with_som(true).with_eom(true)),
+        Kind::SesMedium => {
+            bytes(SesMedium::default().with_opcode(SesOpcode(5)).with_som(true).with_eom(true))
+        }
+        Kind::SesStandard => {
+            bytes(SesStandard::default().with_opcode(SesOpcode(1)).with_som(true).with_eom(true))
+        }
+        Kind::SesStandardLater => bytes(SesStandardLater::default().with_opcode(SesOpcode(1))),
+        Kind::SesDeferrable => {
+            bytes(SesDeferrable::default().with_opcode(SesOpcode(8)).with_som(true).with_eom(true))
+        }
+        Kind::SesRestart => {
+            bytes(SesRestart::default().with_opcode(SesOpcode(12)).with_som(true).with_eom(true))
+        }
+        Kind::SesResponse => bytes(SesResponse::default().with_return_code(SesReturnCode::OK)),
+        Kind::SesResponseData => bytes(
+            SesResponseData::default().with_opcode(SesResponseOpcode(2)).with_return_code(SesReturnCode::OK),
+        ),
+        Kind::SesResponseSmall => bytes(
+            SesResponseSmall::default().with_opcode(SesResponseOpcode(2)).with_return_code(SesReturnCode::OK),
+        ),
         Kind::Mad => bytes(mad(MgmtClass::CM, MadMethod(3))),
         Kind::MadDirected => bytes(
             MadDirected::default()

@@ -274,7 +274,8 @@ impl Pseudo {
         let d = context.d;
         let syndrome =
             |is: fn(Syndrome) -> bool| d.get::<Aeth>().map(|aeth| Value::Flag(is(aeth.syndrome())));
-        let icrc = |state: State| d.has(Kind::Bth).then(|| Value::Flag(context.icrc() == state));
+        let icrc =
+            |state: State| (d.has(Kind::Bth) || d.is_uet()).then(|| Value::Flag(context.icrc() == state));
         let traffic_class = || d.class_and_ttl().map(|(class, _)| class);
         let encapsulation = |wanted: &[Encapsulation]| {
             Some(Value::Flag(d.encapsulation().is_some_and(|is| wanted.contains(&is))))

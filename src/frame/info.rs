@@ -356,6 +356,9 @@ impl<'a> Info<'a> {
         if let Some(link) = d.get::<LinkPacket>() {
             return write!(w, "flow control VL={} FCTBS={} FCCL={}", link.vl(), link.fctbs(), link.fccl());
         }
+        if d.is_uet() {
+            return super::uet::write(w, d);
+        }
         if let Some(udp) = d.get::<Udp>() {
             return write!(w, "UDP {} > {} length={}", udp.src_port(), udp.dst_port(), udp.length());
         }
@@ -430,6 +433,7 @@ impl<'a> Info<'a> {
     #[inline]
     fn wrong<W: Write + ?Sized>(&self, w: &mut W) -> fmt::Result {
         match self.icrc {
+            State::Bad if self.d.is_uet() => w.write_str(" [CRC bad]")?,
             State::Bad => w.write_str(" [ICRC bad]")?,
             // What does not fit, does not because of that.
             State::Trimmed => return w.write_str(" [trimmed by a switch]"),

@@ -8,6 +8,7 @@ mod line;
 mod table;
 pub(crate) mod text;
 mod tree;
+mod uet;
 
 use std::{
     fmt::{self, Write},
@@ -65,6 +66,9 @@ pub fn protocol(d: &Dissection<'_>) -> &'static str {
             MacControlOpcode::PFC => "PFC",
             _ => "MACctl",
         };
+    }
+    if d.is_uet() {
+        return "UET";
     }
     if d.has(Kind::Udp) {
         return "UDP";

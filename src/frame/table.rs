@@ -142,7 +142,7 @@ impl Own {
             Own::Destination => write_address(d, 1, to),
             Own::Protocol => to.write_str(protocol(d)),
             Own::Info => Info::new(d, frame.icrc).write(to),
-            Own::Icrc if !d.has(Kind::Bth) => Ok(()),
+            Own::Icrc if !d.has(Kind::Bth) && !d.is_uet() => Ok(()),
             Own::Icrc if d.icrc().is_none() => to.write_str(State::Unchecked.name()),
             Own::Icrc => to.write_str(frame.icrc.name()),
             Own::Epoch => text::seconds(to, frame.time_ns, 9),

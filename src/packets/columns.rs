@@ -209,13 +209,33 @@ pub static COLUMNS: &[Column] = columns! {
     neth.nack_psn;
     neth.entropy;
     peth.probe_id;
+    uet_packet: Text "What a packet of Ultra Ethernet is: RUD request, ACK, NACK and others.",
+        row => uet(row.d, "pds", "kind").and_then(|(field, value)| field.show.name(value));
+    uet_spdcid: I64 "The sender's packet delivery context.", row => uet(row.d, "pds", "spdcid").map(|(_, value)| value);
+    uet_dpdcid: I64 "The receiver's; empty as long as that is not known.",
+        row => uet(row.d, "pds", "dpdcid").map(|(_, value)| value);
+    uet_psn: I64 "Packet sequence number: of a request, of a control packet, or the one that a NACK is about.",
+        row => uet(row.d, "pds", "psn").map(|(_, value)| value);
+    uet_cack_psn: I64 "Cumulative acknowledgement of Ultra Ethernet: this PSN and all before it have arrived.",
+        row => uet(row.d, "pds", "cack_psn").map(|(_, value)| value);
+    uet_retransmit: Bool "The packet says that it was sent before, or answers one that was.",
+        row => uet(row.d, "pds", "retransmit").map(|(_, value)| Cell::Bool(value != 0));
+    uet_nack_code: Text "Why a packet of Ultra Ethernet was not acknowledged.",
+        row => uet(row.d, "pds", "nack_code").and_then(|(field, value)| field.show.name(value));
+    uet_operation: Text "Operation of a request of Ultra Ethernet, or the kind of a response.",
+        row => uet(row.d, "ses", "opcode").and_then(|(field, value)| field.show.name(value));
+    uet_return_code: Text "What became of a request of Ultra Ethernet.",
+        row => uet(row.d, "ses", "return_code").and_then(|(field, value)| field.show.name(value));
     payload_bytes as payload_len: I64 "Bytes of payload by the packet's length fields, without padding. Empty if it is no RDMA packet.",
         row => bth(row.d).map(|_| row.d.payload_len());
     pad_bytes as bth_padcnt: I64 "Bytes of padding behind the payload. Empty if it is no RDMA packet.", row => bth(row.d).map(|_| row.d.pad_len());
     icrc: U32 "The ICRC in the frame, as its four bytes in their order: what Wireshark shows.",
         row => row.d.icrc().map(u32::from_be_bytes);
-    icrc_state: Text "Whether the ICRC is right: good, bad, unchecked where the frame was cut or is a fragment, or trimmed where a switch cut the packet. Empty if it is no RDMA packet.",
-        row => bth(row.d).map(|_| row.icrc().name());
+    icrc_state: Text "Whether the ICRC is right: good, bad, unchecked where the frame was cut or is a fragment, or trimmed where a switch cut the packet; of Ultra Ethernet, its CRC32C. Empty if it is no RDMA packet.",
+        row => match row.d.is_uet() {
+            true => Some(icrc::verify(row.d).name()),
+            false => bth(row.d).map(|_| row.icrc().name()),
+        };
     note: Text "The worst that dissection remarks: the id that `rdmawire explain note` explains. Empty if there is nothing to remark.",
         row => worst(row.d).map(|note| Name::Note(note.layer, note.problem.id()));
 };
@@ -451,4 +471,15 @@ impl fmt::Display for Name {
             Name::Note(layer, id) => write!(f, "{}.{id}", layer.layer()),
         }
     }
+}
+
+/// A field of Ultra Ethernet in whichever header of this layer has it, and its value.
+fn uet(d: &Dissection<'_>, layer: &str, name: &str) -> Option<(&'static Field, u64)> {
+    if !d.is_uet() {
+        return None;
+    }
+    d.layers().iter().filter(|at| at.kind.layer() == layer).find_map(|at| {
+        let field = at.kind.fields().iter().find(|field| field.name == name)?;
+        Some((field, field.get(d.frame().get(at.at as usize..)?)))
+    })
 }

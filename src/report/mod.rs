@@ -47,6 +47,7 @@ mod terms;
 pub mod text;
 mod traffic;
 mod trimming;
+mod uet;
 pub mod units;
 
 use std::{borrow::Cow, collections::BTreeMap};
@@ -85,6 +86,7 @@ pub use slow::*;
 pub use terms::*;
 pub use traffic::*;
 pub use trimming::*;
+pub use uet::*;
 
 /// The name and number of the schema.
 pub const SCHEMA: &str = "rdmawire.analysis/3";
@@ -150,6 +152,15 @@ head! {
         /// Connections of MRC, the Multipath Reliable Connection: 1024 at most.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         mrc: Vec<MrcConnection>,
+        /// Contexts of Ultra Ethernet's transport, by the side that sends requests: 1024 at most.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        uet: Vec<UetContext>,
+        /// NACKs of Ultra Ethernet by code, operations, and what became of them, by context.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        uet_counts: Vec<UetCount>,
+        /// Packets of Ultra Ethernet: all, and those that are of no context.
+        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+        uet_packets: BTreeMap<UetPackets, u64>,
         /// Packets that switches cut to their headers instead of dropping them, by receiver, size and DSCP, most packets first: 256 at most.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         trimmed: Vec<TrimmedTo>,
@@ -233,6 +244,10 @@ tables! {
         |report, each| for one in &report.head.paths { each(one)?; };
     "mrc": MrcConnection, "A connection of MRC, the Multipath Reliable Connection.",
         |report, each| for one in &report.head.mrc { each(one)?; };
+    "uet": UetContext, "A packet delivery context of Ultra Ethernet: requests of one side, and what the other said of them.",
+        |report, each| for one in &report.head.uet { each(one)?; };
+    "uet_counts": UetCount, "NACKs of Ultra Ethernet by code, operations, and what became of them, by context.",
+        |report, each| for one in &report.head.uet_counts { each(one)?; };
     "trimmed": TrimmedTo, "Packets to one receiver that switches cut to their headers instead of dropping them.",
         |report, each| for one in &report.head.trimmed { each(one)?; };
     "links": LinkLoad, "What one link, or tap, carried.",
@@ -318,6 +333,9 @@ const SECTIONS: &[Section] = &[
     Section::new("MRC", |head| head.mrc.iter().map(MrcConnection::sentence).collect())
         .at_most(10, |n| several(n, "more connection"))
         .only_in_text(),
+    Section::new("UET", |head| UetContext::sentences_of(&head.uet, &head.uet_counts, &head.uet_packets))
+        .titled("Ultra Ethernet")
+        .at_most(11, |n| several(n, "more context")),
     Section::new("Trimmed", |head| TrimmedTo::sentence_of(&head.trimmed).into_iter().collect())
         .only_in_text(),
     Section::new("Links", |head| {

@@ -106,6 +106,38 @@ terms! {
         Mrc = "MRC": "Multipath reliable connection (OCP MRC).",
     }
 
+    /// Delivery of a context of Ultra Ethernet.
+    UetMode {
+        Unordered = "unordered" "RUD": "Reliable unordered delivery (RUD).",
+        Ordered = "ordered" "ROD": "Reliable ordered delivery (ROD).",
+    }
+
+    /// How far a context of Ultra Ethernet came.
+    UetState {
+        Opening = "opening": "Its sender has not been answered.",
+        Open = "open": "The receiver has answered, or the sender knows the receiver's number.",
+        Closing = "closing": "One side has asked to close it.",
+        Closed = "closed": "The sender's command to close it was acknowledged.",
+    }
+
+    /// Packets of Ultra Ethernet that are counted.
+    UetPackets {
+        All = "all" "packets": "All of them.",
+        Encrypted = "encrypted": "Encrypted ones (TSS): no more is known of them.",
+        Rudi = "rudi" "of RUDI": "Requests and responses without a context (RUDI).",
+        Uud = "uud" "of UUD": "Unreliable requests (UUD).",
+        GoodCrc = "good_crc" "with a right CRC": "The CRC is there and right.",
+        BadCrc = "bad_crc" "with a wrong CRC": "The CRC is wrong. Such packets are counted nowhere else. Known where the lengths say that a CRC is there.",
+        Untracked = "untracked" "of contexts that are not followed": "Of contexts for which there was no room.",
+    }
+
+    /// What is counted of a context of Ultra Ethernet.
+    UetCounted {
+        Nack = "nack": "Negative acknowledgements with one code.",
+        Operation = "operation": "Messages with one operation.",
+        ReturnCode = "return_code": "Responses with one return code.",
+    }
+
     /// What carries the InfiniBand transport packet. Tunnels around it do not count.
     Encapsulation {
         Ib = "ib": "Native InfiniBand within a subnet: LRH.",

@@ -175,6 +175,15 @@ fn frames_with_every_secret() -> Vec<Frame> {
         "sll2 / ipv6 / udp / bth opcode=rc-write-only / reth",
         "ipoib / ipv4 / udp / bth opcode=rc-write-only / reth",
         "ethernet / ipv4 / udp / mrcbth opcode=mrc-write-only / meth / reth",
+        "ethernet / ipv4 / udp / pds_request / ses_standard opcode=6 / ses_rendezvous",
+        "ethernet / ipv4 / udp / pds_request / ses_standard_later",
+        "ethernet / ipv4 / udp / pds_request / ses_small",
+        "ethernet / ipv4 / udp / pds_request / ses_medium",
+        "ethernet / ipv4 / udp / pds_request / ses_deferrable",
+        "ethernet / ipv4 / udp / pds_request / ses_restart",
+        "ethernet / ipv4 / udp / pds_ack / ses_response",
+        "ethernet / ipv4 / udp / pds_ack / ses_response_data",
+        "ethernet / ipv4 / udp / pds_ack / ses_response_small",
     ] {
         packets.push(recipe::parse(text).unwrap());
     }

@@ -137,6 +137,7 @@ mod timeline;
 mod trimming;
 mod truncate;
 mod truth;
+mod uet;
 mod vectors;
 #[cfg(feature = "cli")]
 mod wireshark;

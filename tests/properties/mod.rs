@@ -58,7 +58,9 @@ macro_rules! for_each_header {
             Erf ErfExtension ErfEthernet Pktap Nflog NflogValue Loopback PppAddress Ppp Ipoib BroadcomTag Sll Sll2 Ethernet Llc Snap
             SwitchTag EdsaTag VnTag ETag CiscoMetadata RTag AristaTag AristaTime64 AristaTime48 Vlan ITag Trill Mpls ControlWord Ipv4 Ipv6
             EtherIp Ifa Udp IfaMetadata Gre GreChecksum GreKey GreSequence
-            Erspan2 Erspan3 ErspanPlatform Vxlan Geneve VxlanGpe Gue Tzsp Nsh LinkPacket Lrh Rwh Grh Bth MrcBth Rdeth Deth Xrceth Feth Meth Tseth Seth CcState Neth Peth Erth Eeth Reth AtomicEth Aeth
+            Erspan2 Erspan3 ErspanPlatform Vxlan Geneve VxlanGpe Gue Tzsp Nsh UetEntropy Tss TssSource TssCounter PdsRequest PdsRequestSyn PdsRequestCc PdsAck PdsEpsn PdsSack
+            PdsNscc PdsCredit PdsCcOther PdsAckCcx PdsNack PdsNackCcx PdsControl PdsControlSyn PdsRudi PdsUud SesSmall SesMedium SesStandard
+            SesStandardLater SesDeferrable SesRestart SesResponse SesResponseData SesResponseSmall SesRendezvous SesSync SesAtomic SesSwap LinkPacket Lrh Rwh Grh Bth MrcBth Rdeth Deth Xrceth Feth Meth Tseth Seth CcState Neth Peth Erth Eeth Reth AtomicEth Aeth
             AtomicAckEth ImmDt Ieth Cnp MacControl Pause Pfc Lldp LldpChassis LldpPort LldpTtl LldpOrg LldpIeee PortVlan CongestionNotification EtsConfiguration EtsRecommendation PfcConfiguration ApplicationTable ApplicationPriority LldpCee CeeTlv CeeControl CeeFeature CeePriorityGroups CeePfc CeeApplication Mad MadDirected SmpLid SmpDirected Rmpp SaHeader VendorOui ClassReserved LidRecord PortInfoRecord
             SlToVlRecord ForwardingRecord GuidInfoRecord VlArbitrationRecord PKeyTableRecord InformInfoRecord NodeInfo NodeDescription
             SwitchInfo GuidInfo PortInfo PKeyTable SlToVl VlArbitration LinearFdb RandomFdb MulticastFdb SmInfo VendorDiag LedInfo

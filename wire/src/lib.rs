@@ -39,6 +39,7 @@
 mod named;
 
 pub mod checksum;
+pub mod crc32c;
 pub mod dissect;
 pub mod icrc;
 pub mod opcode;

@@ -21,6 +21,7 @@ pub mod rate;
 pub mod setup;
 pub mod timeline;
 pub mod traffic;
+pub mod uet;
 mod unread;
 pub mod verdict;
 
@@ -427,4 +428,5 @@ built_in! { options:
     traffic: traffic::Traffic = Default::default();
     credits: credits::Credits = Default::default();
     setups: setup::Setups = Default::default();
+    uet: uet::Uet = uet::Uet::new(options.verify_icrc, options.max_memory);
 }

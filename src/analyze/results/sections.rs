@@ -24,8 +24,19 @@ pub(super) fn head(
     capture: report::Capture,
     index: &Index<'_>,
 ) -> Head {
-    let Each { collectives, overhead, congestion, incast, verdicts, entropy, rate, traffic, credits, setups } =
-        each(built_in);
+    let Each {
+        collectives,
+        overhead,
+        congestion,
+        incast,
+        verdicts,
+        entropy,
+        rate,
+        traffic,
+        credits,
+        setups,
+        uet,
+    } = each(built_in);
     let mut why = Why::new();
     let again = tracker.config.copying.elsewhere();
     let (mrc, of_mrc) = tracker.mrc.section(|id| context.flow(id));
@@ -33,6 +44,7 @@ pub(super) fn head(
     // Their paths are those of MRC.
     paths.retain(|path| !of_mrc.iter().any(|mrc| mrc.flow.is_some() && mrc.flow == path.flow));
     paths.extend(of_mrc);
+    let (contexts, uet_counts, uet_packets) = uet.section();
     let (links, balance) = links::section(&tracker.capture, again, context);
     let congestion = congestion.section_with_flows(context, incast);
     let incasts = incast.section();
@@ -70,6 +82,9 @@ pub(super) fn head(
         ports: entropy.section(|id| context.flow(id)),
         paths,
         mrc,
+        uet: contexts,
+        uet_counts,
+        uet_packets,
         trimmed: tracker.trims.section(tracker.options.trim.as_ref()),
         links,
         balance: known(&mut why, "balance", balance),

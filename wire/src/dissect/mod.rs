@@ -144,8 +144,8 @@ pub struct Options {
 pub const MAX_PORTS: usize = 4;
 
 impl Options {
-    /// Tunnels that may be on a port of one's own, by the names that people type.
-    pub const TUNNELS: [(&'static str, Kind); 8] = [
+    /// Tunnels, and Ultra Ethernet, that may be on a port of one's own, by the names that people type.
+    pub const TUNNELS: [(&'static str, Kind); 9] = [
         ("vxlan", Kind::Vxlan),
         ("vxlan-gpe", Kind::VxlanGpe),
         ("geneve", Kind::Geneve),
@@ -154,6 +154,7 @@ impl Options {
         ("mpls", Kind::Mpls),
         ("tzsp", Kind::Tzsp),
         ("ethernet", Kind::Ethernet),
+        ("uet", Kind::PdsRequest),
     ];
 
     /// The tunnel of this name.
@@ -250,6 +251,9 @@ const CHANGED: u8 = 16;
 /// A header of a [rare](Kind::is_rare) kind.
 const RARE: u8 = 32;
 
+/// Headers of Ultra Ethernet.
+const UET: u8 = 64;
+
 /// Dissect a frame: `frame` has its captured bytes, `wire_len` is its length on the wire.
 #[inline]
 pub fn dissect(link: Link, frame: &[u8], wire_len: u32) -> Dissection<'_> {
@@ -328,6 +332,12 @@ impl<'a> Dissection<'a> {
     #[inline]
     pub(crate) fn is_changed(&self) -> bool {
         self.flags & CHANGED != 0
+    }
+
+    /// Whether it has headers of Ultra Ethernet's transport.
+    #[inline]
+    pub fn is_uet(&self) -> bool {
+        self.flags & UET != 0
     }
 
     /// How many tunnels are around the packet.
@@ -530,6 +540,7 @@ impl walk::Visitor for Dissection<'_> {
                 self.has = self.has.with(Kind::Bth);
                 self.bth = at;
             }
+            kind if kind.is_uet() => self.flags |= RARE | UET,
             kind if kind.is_rare() => self.flags |= RARE,
             _ => {}
         }

@@ -42,6 +42,8 @@ named! {
         ErspanFrame "ERSPAN III frame type",
         /// UDP on the port of RoCE that is no RoCE, by the port that it comes from.
         NotRoce "UDP on RoCE's port that is no RoCE, from port",
+        /// Which header follows one of Ultra Ethernet's.
+        UetHeader "UET next header",
         /// Operations of MAC control.
         MacControl "MAC control opcode",
         /// Nothing: the capture has only a part of a pause frame, without the times.
@@ -103,7 +105,7 @@ impl Unread {
             }
             Numbers::Fragment => self.number == u16::from(IpProtocol::UDP.0),
             Numbers::PppProtocol => self.number < 0x8000,
-            Numbers::UdpPort | Numbers::NotRoce | Numbers::MacControl => false,
+            Numbers::UdpPort | Numbers::NotRoce | Numbers::MacControl | Numbers::UetHeader => false,
             _ => true,
         }
     }
@@ -153,6 +155,9 @@ impl Dissection<'_> {
         };
         if let Some(unread) = self.notes().iter().find_map(stop) {
             return Some(unread);
+        }
+        if self.is_uet() {
+            return None;
         }
         let udp = self.get::<Udp>()?;
         let [to, from] = [udp.dst_port(), udp.src_port()];

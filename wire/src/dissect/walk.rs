@@ -5,6 +5,7 @@ mod link;
 mod lldp;
 mod tag;
 mod tunnel;
+mod uet;
 
 use super::{Limit, Link, Numbers, Options, Problem};
 use crate::{

@@ -24,6 +24,11 @@ const GRE_PORT: u16 = 4754;
 /// The UDP port of TZSP.
 const TZSP_PORT: u16 = 37008;
 
+/// The UDP port of Ultra Ethernet's transport (IANA).
+pub const UET_PORT: u16 = 4793;
+/// The one that the consortium's reference provider has unless another one is set.
+pub const UET_PORT_REFERENCE: u16 = 49150;
+
 macro_rules! bindings {
     ($($(#[$doc:meta])* $table:ident($type:ty) { $($value:path => $first:ident $(| $other:ident)*;)* })*) => { $(
         $(#[$doc])*
@@ -95,7 +100,7 @@ bindings! {
         IpProtocol::MPLS => Mpls;
         IpProtocol::ETHERNET => Ethernet;
         IpProtocol::ETHER_IP => EtherIp;
-        IpProtocol::IFA => Ifa;
+        IpProtocol::IFA => Ifa | UetEntropy;
     }
 
     /// Of a GRH.
@@ -123,6 +128,8 @@ bindings! {
         GUE_PORT => Gue;
         GRE_PORT => Gre;
         TZSP_PORT => Tzsp;
+        UET_PORT => PdsRequest | PdsRequestSyn | PdsAck | PdsNack | PdsControl | PdsControlSyn | PdsRudi | PdsUud | Tss;
+        UET_PORT_REFERENCE => PdsRequest | PdsRequestSyn | PdsAck | PdsNack | PdsControl | PdsControlSyn | PdsRudi | PdsUud | Tss;
     }
 
     /// Of VXLAN-GPE and NSH.

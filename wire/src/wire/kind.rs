@@ -176,6 +176,72 @@ kinds! {
     Nsh "nsh" header rare;
     /// Its context.
     NshContext "nsh" "NSH context" part rare;
+    /// UET entropy, of Ultra Ethernet.
+    UetEntropy "uet_entropy" header rare;
+    /// TSS, of Ultra Ethernet.
+    Tss "tss" header rare;
+    /// TSS source, of Ultra Ethernet.
+    TssSource "tss" header part rare;
+    /// TSS counter, of Ultra Ethernet.
+    TssCounter "tss" header part rare;
+    /// PDS request, of Ultra Ethernet.
+    PdsRequest "pds" header rare;
+    /// PDS request SYN, of Ultra Ethernet.
+    PdsRequestSyn "pds" header rare;
+    /// PDS request CC, of Ultra Ethernet.
+    PdsRequestCc "pds" header part rare;
+    /// PDS ACK, of Ultra Ethernet.
+    PdsAck "pds" header rare;
+    /// PDS EPSN, of Ultra Ethernet.
+    PdsEpsn "pds" header part rare;
+    /// PDS SACK, of Ultra Ethernet.
+    PdsSack "pds" header part rare;
+    /// PDS NSCC, of Ultra Ethernet.
+    PdsNscc "pds" header part rare;
+    /// PDS credit, of Ultra Ethernet.
+    PdsCredit "pds" header part rare;
+    /// PDS CC state, of Ultra Ethernet.
+    PdsCcOther "pds" header part rare;
+    /// PDS ACK CCX, of Ultra Ethernet.
+    PdsAckCcx "pds" header part rare;
+    /// PDS NACK, of Ultra Ethernet.
+    PdsNack "pds" header rare;
+    /// PDS NACK CCX, of Ultra Ethernet.
+    PdsNackCcx "pds" header part rare;
+    /// PDS control, of Ultra Ethernet.
+    PdsControl "pds" header rare;
+    /// PDS control SYN, of Ultra Ethernet.
+    PdsControlSyn "pds" header rare;
+    /// PDS RUDI, of Ultra Ethernet.
+    PdsRudi "pds" header rare;
+    /// PDS UUD, of Ultra Ethernet.
+    PdsUud "pds" header rare;
+    /// SES small request, of Ultra Ethernet.
+    SesSmall "ses" header rare;
+    /// SES medium request, of Ultra Ethernet.
+    SesMedium "ses" header rare;
+    /// SES request, of Ultra Ethernet.
+    SesStandard "ses" header rare;
+    /// SES request later, of Ultra Ethernet.
+    SesStandardLater "ses" header rare;
+    /// SES deferrable send, of Ultra Ethernet.
+    SesDeferrable "ses" header rare;
+    /// SES ready to restart, of Ultra Ethernet.
+    SesRestart "ses" header rare;
+    /// SES response, of Ultra Ethernet.
+    SesResponse "ses" header rare;
+    /// SES response with data, of Ultra Ethernet.
+    SesResponseData "ses" header rare;
+    /// SES response with small data, of Ultra Ethernet.
+    SesResponseSmall "ses" header rare;
+    /// SES rendezvous, of Ultra Ethernet.
+    SesRendezvous "ses" header part rare;
+    /// SES sync, of Ultra Ethernet.
+    SesSync "ses" header part rare;
+    /// SES atomic, of Ultra Ethernet.
+    SesAtomic "ses" header part rare;
+    /// SES compare and swap, of Ultra Ethernet.
+    SesSwap "ses" header part rare;
     /// InfiniBand link packet.
     LinkPacket "link_packet" header;
     /// Local route header.
@@ -575,6 +641,12 @@ impl Kind {
     /// Whether it ends with the EtherType of what follows, and has no other length.
     pub(crate) fn ends_with_ether_type(self) -> bool {
         self.is_rare() && self.fields().last().is_some_and(|field| field.name == "ether_type")
+    }
+
+    /// Whether it is a header of Ultra Ethernet's transport.
+    #[inline(always)]
+    pub const fn is_uet(self) -> bool {
+        self as u8 >= Kind::UetEntropy as u8 && self as u8 <= Kind::SesSwap as u8
     }
 
     /// Whether only the list of layers has it, and the index of a dissection has not.

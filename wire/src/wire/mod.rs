@@ -35,13 +35,14 @@ mod smp;
 mod storage;
 mod tag;
 mod tunnel;
+mod uet;
 mod value;
 
 pub use binding::{
     CmAttributes, ErfTypes, EtherTypes, GrhHeaders, IpProtocols, LrhHeaders, MacControlOpcodes,
     NextProtocols, PppProtocols, TunnelTypes, UdpPorts,
 };
-pub use binding::{GENEVE_PORT, ROCE_PORT, VXLAN_PORT};
+pub use binding::{GENEVE_PORT, ROCE_PORT, UET_PORT, UET_PORT_REFERENCE, VXLAN_PORT};
 pub(crate) use header::bits;
 pub use header::{Bits, Field, Header, HeaderInfo, Le, Secret, Show};
 pub use kind::Kind;
@@ -53,5 +54,5 @@ pub use value::{
 pub use {
     attribute::*, bth::*, cm::*, cm_value::*, erf::*, ethernet::*, ext::*, infiniband::*, ip::*, lldp::*,
     mac_control::*, mad::*, mad_value::*, message::*, mrc::*, notice::*, perf::*, rpc::*, sa::*, smp::*,
-    storage::*, tag::*, tunnel::*,
+    storage::*, tag::*, tunnel::*, uet::*,
 };

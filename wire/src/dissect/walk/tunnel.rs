@@ -31,6 +31,7 @@ impl<V: Visitor> Walk<'_, '_, V> {
                 self.tunnel()?;
                 self.ethernet()
             }
+            Some(Kind::Ifa) if self.is_uet_in_ip() => self.uet_in_ip(),
             Some(Kind::Ifa) => self.ifa(),
             _ => self.unread(Numbers::IpProtocol, u16::from(protocol.0)),
         }
@@ -80,6 +81,7 @@ impl<V: Visitor> Walk<'_, '_, V> {
             Kind::Gre => self.gre(),
             Kind::Gue => self.gue(),
             Kind::Tzsp => self.tzsp(),
+            Kind::PdsRequest => self.uet_in_udp(),
             Kind::MrcBth if self.is_mrc() => self.transport(Transport::Mrc),
             Kind::Ethernet => {
                 self.tunnel()?;

@@ -1,0 +1,327 @@
+//! Ultra Ethernet: crafted, dissected, rebuilt, filtered, shown; its CRC; what is cut, wrong or encrypted.
+
+use crate::support::programs::{cli, printed};
+use rdmawire::{
+    analyze::{Analysis, Options},
+    capture::{Record, Time},
+    craft::{Packet, recipe, template},
+    dissect::{Dissection, Link, dissect},
+    filter::{Filter, FrameMeta},
+    frame::Info,
+    icrc::{self, State},
+    report::{Reason, Report, UetContext, UetCounted, UetMode, UetPackets, UetState},
+    wire::*,
+};
+
+fn made(text: &str) -> Packet {
+    recipe::parse(text).unwrap_or_else(|e| panic!("{text}: {e}"))
+}
+
+fn read(frame: &[u8]) -> Dissection<'_> {
+    dissect(Link::ETHERNET, frame, frame.len() as u32)
+}
+
+fn kinds(d: &Dissection<'_>) -> Vec<Kind> {
+    d.layers().iter().map(|layer| layer.kind).filter(|kind| kind.is_uet()).collect()
+}
+
+fn info(d: &Dissection<'_>) -> String {
+    Info::new(d, icrc::verify(d)).to_string()
+}
+
+/// What is behind the IP header of each form of packet: its headers, as recipes name them, and the bytes of payload.
+const FORMS: &[(&str, usize)] = &[
+    ("pds_request / ses_standard request_length=64", 64),
+    ("pds_request kind=3 / ses_standard_later payload_length=64", 64),
+    ("pds_request / pds_request_cc / ses_standard request_length=64", 64),
+    ("pds_request kind=14 / pds_request_cc / ses_standard opcode=2 request_length=4096", 0),
+    ("pds_request_syn psn_offset=5 / ses_standard request_length=64", 64),
+    ("pds_request_syn / pds_request_cc / ses_small request_length=64", 64),
+    ("pds_request / ses_medium request_length=64", 64),
+    ("pds_request / ses_deferrable request_length=64", 64),
+    ("pds_request / ses_restart", 0),
+    ("pds_request / ses_standard opcode=6 request_length=4096 / ses_rendezvous eager_length=64", 64),
+    ("pds_request / ses_standard opcode=3 request_length=8 / ses_atomic atomic_op=2", 8),
+    ("pds_request / ses_standard opcode=4 request_length=8 / ses_atomic atomic_op=0xd / ses_swap", 0),
+    ("pds_request / ses_standard opcode=0x10 request_length=64 / ses_sync", 64),
+    ("pds_request / ses_standard opcode=0x11 request_length=8 / ses_sync / ses_atomic", 8),
+    ("pds_request", 0),
+    ("pds_ack / ses_response", 0),
+    ("pds_ack", 0),
+    ("pds_ack / pds_epsn / ses_response", 0),
+    ("pds_ack / pds_sack / pds_nscc / ses_response", 0),
+    ("pds_ack / pds_sack / pds_credit / ses_response", 0),
+    ("pds_ack / pds_sack cc_type=9 / pds_cc_other / ses_response", 0),
+    ("pds_ack / pds_sack / pds_ack_ccx / ses_response_data payload_length=64", 64),
+    ("pds_ack / ses_response_small payload_length=8", 8),
+    ("pds_control control_type=6", 0),
+    ("pds_control_syn control_type=9", 0),
+    ("pds_rudi / ses_standard request_length=64", 64),
+    ("pds_rudi kind=5 / ses_response", 0),
+    ("pds_nack", 0),
+    ("pds_nack / pds_nack_ccx / ses_response", 0),
+    ("pds_uud / ses_small opcode=7 request_length=64", 64),
+    ("tss sdi=7 / tss_counter tsc=9", 64),
+    ("tss / tss_source ssi=3 / tss_counter", 64),
+];
+
+/// In each encapsulation.
+fn all() -> impl Iterator<Item = (String, &'static str)> {
+    let outer = [
+        "eth / ipv4 / udp",
+        "eth / ipv6 / udp",
+        "eth / ipv4 / uet_entropy entropy=0xc001",
+        "eth / ipv6 / uet_entropy",
+        "eth / vlan / ipv4 / udp dst_port=49150",
+    ];
+    outer.into_iter().flat_map(|outer| {
+        FORMS.iter().map(move |(form, payload)| {
+            let payload = if *payload > 0 { format!(" / payload {payload}") } else { String::new() };
+            (format!("{outer} / {form}{payload}"), *form)
+        })
+    })
+}
+
+#[test]
+fn each_form_is_dissected_and_built_again_bit_for_bit() {
+    let mut seen = std::collections::BTreeSet::new();
+    for (text, form) in all() {
+        for has_crc in [true, false] {
+            let packet = match has_crc {
+                true => made(&text),
+                false => made(&format!("{text} / icrc none")),
+            };
+            let frame = packet.build().to_vec();
+            let d = read(&frame);
+            assert!(d.notes().is_empty(), "{text}: {d:?}");
+            assert!(d.is_uet(), "{text}");
+            let put: Vec<Kind> =
+                packet.parts().iter().map(|part| part.kind).filter(|kind| kind.is_uet()).collect();
+            assert_eq!(kinds(&d), put, "{text}");
+            seen.extend(put);
+            let right = if has_crc && !form.starts_with("tss") { State::Good } else { State::Unchecked };
+            assert_eq!(icrc::verify(&d), right, "{text}");
+            assert_eq!(d.payload(), packet.get_payload(), "{text}");
+            let again = Packet::from(&d);
+            assert_eq!(again.build().to_vec(), frame, "{text}");
+            assert_eq!(made(&recipe::print(&again)).build().to_vec(), frame, "{text}");
+            assert!(d.unread().is_none(), "{text}");
+            assert!(info(&d).starts_with("UET "), "{text}");
+        }
+    }
+    assert_eq!(seen.len(), Kind::ALL.iter().filter(|kind| kind.is_uet()).count());
+}
+
+#[test]
+fn frames_cut_anywhere_are_dissected_as_far_as_they_go() {
+    for (text, _) in all() {
+        let frame = made(&text).build().to_vec();
+        let whole = kinds(&read(&frame));
+        for len in 0..frame.len() {
+            let (cut, short) =
+                (dissect(Link::ETHERNET, &frame[..len], frame.len() as u32), read(&frame[..len]));
+            assert!(whole.starts_with(&kinds(&cut)), "{text} {len}");
+            assert_ne!(icrc::verify(&cut), State::Bad, "{text} {len}");
+            for d in [cut, short] {
+                let (_, again) = (info(&d), Packet::from(&d).build().to_vec());
+                assert_eq!(again, d.frame(), "{text} {len}");
+            }
+        }
+    }
+}
+
+/// Where the lengths say that a CRC is there, a wrong one is wrong. Where they do not, what is there may be payload.
+#[test]
+fn a_crc_covers_addresses_and_all_behind_them() {
+    let text = "eth / ipv4 / udp / pds_request / ses_standard request_length=8 / payload 8";
+    let frame = made(text).build().to_vec();
+    for at in 14..frame.len() {
+        let mut wrong = frame.clone();
+        wrong[at] ^= 4;
+        let state = icrc::verify(&read(&wrong));
+        let says_no_length = matches!(state, State::Unchecked);
+        // The first twelve bytes of IPv4 are not covered.
+        assert!(
+            if at < 26 { state != State::Bad } else { state == State::Bad || says_no_length },
+            "{at} {state:?}"
+        );
+    }
+    let behind = frame.len() - 6;
+    let mut wrong = frame.clone();
+    wrong[behind] ^= 1;
+    assert_eq!(icrc::verify(&read(&wrong)), State::Bad);
+    assert!(info(&read(&wrong)).ends_with("[CRC bad]"));
+}
+
+#[test]
+fn what_is_encrypted_is_not_dissected() {
+    let inner = made("eth / ipv4 / udp / pds_request / ses_standard / payload 8").build()[42..].to_vec();
+    let hex: String = inner.iter().map(|byte| format!("{byte:02x}")).collect();
+    let frame =
+        made(&format!("eth / ipv4 / udp / tss sdi=7 / tss_counter / payload hex:{hex}")).build().to_vec();
+    let d = read(&frame);
+    assert_eq!(kinds(&d), [Kind::Tss, Kind::TssCounter]);
+    assert_eq!(d.payload(), inner);
+    assert!(info(&d).contains("encrypted="), "{}", info(&d));
+}
+
+/// IP protocol 253 has in-band telemetry too, and port 49150 is anybody's.
+#[test]
+fn others_on_the_same_numbers_are_told_apart() {
+    let telemetry = "eth / ipv4 / ifa / udp dst_port=4791 / ifa_metadata length=2 / ifa_stack hex:0102030405060708 / bth opcode=4 / payload 64";
+    let frame = made(telemetry).build().to_vec();
+    assert!(read(&frame).has(Kind::Bth) && !read(&frame).is_uet());
+    // An entropy value that is telemetry's version and UDP's number.
+    let frame = made("eth / ipv4 / uet_entropy entropy=0x2f11 / pds_ack / ses_response").build().to_vec();
+    assert_eq!(kinds(&read(&frame)), [Kind::UetEntropy, Kind::PdsAck, Kind::SesResponse]);
+    for (port, first, is_uet) in
+        [(49150, 0x12, false), (49150, 0xff, false), (4793, 0xff, false), (4793, 0x11, true)]
+    {
+        let frame =
+            made(&format!("eth / ipv4 / udp dst_port={port} / payload hex:{first:02x}1f{}", "ff".repeat(60)));
+        assert_eq!(read(&frame.build()).is_uet(), is_uet, "{port} {first:#x}");
+    }
+    // The port of a RoCE packet's source says nothing.
+    let frame = made("eth / ipv4 / udp src_port=4793 / bth opcode=4 / payload 64").build().to_vec();
+    assert!(read(&frame).has(Kind::Bth) && !read(&frame).is_other_udp(false));
+}
+
+#[test]
+fn filters_and_explanations_know_the_fields() {
+    let frame = made("eth / ipv4 / udp / pds_nack nack_code=2 psn=77 spdcid=0x11").build().to_vec();
+    let d = read(&frame);
+    for (text, holds) in [
+        ("pds.nack_code == 2 && pds.psn == 77", true),
+        ("pds && !ses && icrc.good", true),
+        ("pds.psn == 78 || ses.opcode == 1", false),
+        ("bth", false),
+    ] {
+        let filter: Filter = text.parse().unwrap();
+        let meta = FrameMeta { number: 1, time_ns: 0, icrc: None };
+        assert_eq!(filter.matches(&d, &meta), holds, "{text}");
+    }
+    assert_eq!(info(&d), "UET NACK trimmed at the last hop PSN=77 SPDCID=0x11 DPDCID=0x0");
+    let text = printed(cli().args(["explain", "pds.nack_code"]));
+    assert!(text.contains("trimmed at the last hop"), "{text}");
+    for kind in Kind::ALL.iter().filter(|kind| kind.is_uet()) {
+        assert_eq!(template(*kind).len(), kind.info().unwrap().len);
+    }
+}
+
+/// A report of these packets, a microsecond apart.
+fn analyzed(recipes: &[String]) -> Report {
+    let mut analysis = Analysis::new(Options::default());
+    for (n, text) in (0i64..).zip(recipes) {
+        let frame = made(text).build();
+        let (time, wire_len) = (Time(n * 1000), frame.len() as u32);
+        analysis.push(&Record { time, link: Link::ETHERNET, interface: 0, wire_len, frame: &frame });
+    }
+    analysis.finish()
+}
+
+fn there(psn: u32, flags: &str, payload: usize) -> String {
+    format!(
+        "eth / ipv4 / udp / pds_request psn={psn} spdcid=7 dpdcid=9 {flags} / ses_standard_later payload_length=64 / payload {payload}"
+    )
+}
+
+fn back(headers: &str) -> String {
+    format!("eth / ipv4 src=10.0.0.2 dst=10.0.0.1 / udp / {headers}")
+}
+
+/// A context over the wrap of PSNs: set up, a message of which one packet is overtaken, one trimmed and sent again, and the end.
+fn context() -> Vec<String> {
+    let first = u32::MAX - 1;
+    let psn = |n: u32| first.wrapping_add(n);
+    let of = |what: &str| back(&what.replace("CONTEXT", "spdcid=9 dpdcid=7"));
+    vec![
+        format!(
+            "eth / ipv4 / udp / pds_request_syn psn={first} spdcid=7 / ses_standard eom=0 request_length=384 / payload 64"
+        ),
+        of(&format!("pds_ack cack_psn={first} CONTEXT / ses_response return_code=0")),
+        there(psn(1), "", 64),
+        there(psn(3), "", 64),
+        there(psn(2), "", 64),
+        there(psn(4), "", 16),
+        there(psn(5), "", 64),
+        of(&format!("pds_nack nack_code=2 psn={} CONTEXT", psn(4))),
+        of(&format!(
+            "pds_ack ecn_marked=1 cack_psn={} ack_psn_offset=2 CONTEXT / pds_sack sack_psn_offset=1 sack_bitmap=2 / pds_credit credit=77 / ses_response",
+            psn(3)
+        )),
+        there(psn(4), "retransmit=1", 64),
+        of(&format!("pds_ack cack_psn={} CONTEXT / ses_response return_code=0x1c", psn(5))),
+        format!("eth / ipv4 / udp / pds_control control_type=4 psn={} spdcid=7 dpdcid=9", psn(6)),
+        of(&format!("pds_ack cack_psn={} CONTEXT", psn(6))),
+    ]
+}
+
+#[test]
+fn a_context_is_followed_from_syn_to_close() {
+    let report = analyzed(&context());
+    let [row] = &report.head.uet[..] else { panic!("{:?}", report.head.uet) };
+    assert_eq!(
+        (row.src.as_str(), row.dst.as_str(), row.spdcid, row.dpdcid),
+        ("10.0.0.1", "10.0.0.2", 7, Some(9))
+    );
+    assert_eq!((row.mode, row.state, row.setup_ns), (UetMode::Unordered, UetState::Closed, Some(1000)));
+    assert_eq!((row.packets, row.payload_bytes, row.trimmed), (Some(7), Some(6 * 64), Some(1)));
+    assert_eq!((row.retransmits, row.inferred_retransmits), (Some(1), Some(1)));
+    assert_eq!(row.retransmit_agreement, Some(1.0));
+    assert_eq!((row.reordered, row.max_reorder_extent), (Some(1), Some(1)));
+    assert_eq!((row.acks, row.marked_acks, row.sacked_missing), (Some(4), Some(1), Some(1)));
+    assert_eq!((row.nacks, row.nacks_trimmed, row.nacks_trimmed_last_hop), (Some(1), Some(1), Some(1)));
+    assert_eq!((row.credit, row.credit_target, row.control), (Some(77), None, 1));
+    // The first one after 1 us, the one before the last after 2, the last after 4.
+    assert_eq!((row.rtt_min_ns, row.rtt_max_ns), (Some(1000), Some(4000)));
+    assert!(row.why.is_empty(), "{:?}", row.why);
+    let counts: Vec<_> = report
+        .head
+        .uet_counts
+        .iter()
+        .map(|one| (one.counted, one.name.as_str(), one.count, one.bytes))
+        .collect();
+    assert_eq!(
+        counts,
+        [
+            (UetCounted::Nack, "trimmed at the last hop", 1, None),
+            (UetCounted::Operation, "write", 1, Some(384)),
+            (UetCounted::ReturnCode, "null", 1, None),
+            (UetCounted::ReturnCode, "OK", 1, None),
+            (UetCounted::ReturnCode, "bad memory key", 1, None),
+        ]
+    );
+    assert_eq!(report.head.uet_packets[&UetPackets::All], 13);
+    assert_eq!(report.head.uet_packets[&UetPackets::GoodCrc], 13);
+    let text = UetContext::sentences_of(&report.head.uet, &report.head.uet_counts, &report.head.uet_packets);
+    assert!(text[1].contains("1 retransmitted") && text[1].contains("bad memory key 1"), "{text:?}");
+    assert!(report.flows.iter().next().is_none());
+}
+
+#[test]
+fn what_one_direction_does_not_show_is_null() {
+    let all = context();
+    let is_back = |text: &String| text.contains("10.0.0.2");
+    let asks = analyzed(&all.iter().filter(|text| !is_back(text)).cloned().collect::<Vec<_>>());
+    let answers = analyzed(&all.iter().filter(|text| is_back(text)).cloned().collect::<Vec<_>>());
+    let ([asks], [answers]) = (&asks.head.uet[..], &answers.head.uet[..]) else { panic!() };
+    assert_eq!((asks.packets, asks.acks, asks.rtt_min_ns, asks.sacked_missing), (Some(7), None, None, None));
+    assert_eq!((answers.packets, answers.acks, answers.rtt_min_ns), (None, Some(4), None));
+    assert_eq!((asks.why["acks"], answers.why["packets"]), (Reason::OneWay, Reason::OneWay));
+    assert_eq!((asks.spdcid, answers.spdcid), (7, 7));
+}
+
+#[test]
+fn packets_without_a_context_are_counted_and_no_crc_is_believed_where_it_is_wrong() {
+    let wrong = there(5, "", 64) + " / icrc hex:01020304";
+    let report = analyzed(&[
+        "eth / ipv4 / udp / tss / tss_counter / payload 64".into(),
+        "eth / ipv4 / udp / pds_rudi / ses_standard request_length=64 / payload 64".into(),
+        "eth / ipv4 / udp / pds_uud / ses_small / payload 64".into(),
+        wrong,
+    ]);
+    assert!(report.head.uet.is_empty());
+    let packets: Vec<_> = report.head.uet_packets.iter().map(|(what, n)| (*what, *n)).collect();
+    use UetPackets::{All, BadCrc, Encrypted, GoodCrc, Rudi, Uud};
+    assert_eq!(packets, [(All, 4), (Encrypted, 1), (Rudi, 1), (Uud, 1), (GoodCrc, 2), (BadCrc, 1)]);
+}
