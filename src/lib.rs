@@ -93,7 +93,7 @@
 #![cfg_attr(not(feature = "std"), allow(dead_code))]
 
 #[doc(inline)]
-pub use rdmawire_wire::{checksum, dissect, icrc, opcode, upper, wire};
+pub use rdmawire_wire::{checksum, crc32c, dissect, icrc, opcode, upper, wire};
 #[cfg(feature = "analyze")]
 pub mod logs;
 #[cfg(any(feature = "craft", feature = "report"))]

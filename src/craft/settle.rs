@@ -1,7 +1,7 @@
 //! The values of computed fields. One pass over a packet either writes them, or finds those that differ from them.
 
 use super::{ComputedField, ComputedFields, Packet, Part, packet::Pad};
-use crate::{checksum, icrc, wire::*};
+use crate::{checksum, crc32c, icrc, wire::*};
 
 /// What is done with computed values.
 pub(super) trait Settle {
@@ -530,9 +530,7 @@ impl Packet {
         let is_uet = self.parts.iter().any(|part| part.kind.is_uet());
         let ip = self.parts.iter().rev().find(|part| matches!(part.kind, Kind::Ipv4 | Kind::Ipv6));
         match ip.filter(|_| is_uet) {
-            Some(ip) => {
-                icrc::uet_of_parts(ip.kind, &[head.get(ip.at as usize..).unwrap_or(&[]), &self.payload])
-            }
+            Some(ip) => crc32c::of_uet(ip.kind, &[head.get(ip.at as usize..).unwrap_or(&[]), &self.payload]),
             None => [0; 4],
         }
     }

@@ -28,9 +28,11 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("sums", &[]),
     // A message as packets: who crafts, simulates or prices one cuts it here.
     ("message", &["wire", "opcode"]),
-    ("dissect", &["wire", "named", "opcode", "checksum", "upper"]),
+    // The CRC of Ultra Ethernet, which a dissection looks for.
+    ("crc32c", &["wire"]),
+    ("dissect", &["wire", "named", "opcode", "checksum", "crc32c", "upper"]),
     // A dissection says where the ICRC is, and which headers come before it.
-    ("icrc", &["wire", "named", "checksum", "dissect"]),
+    ("icrc", &["wire", "named", "checksum", "crc32c", "dissect"]),
     // What people type, and numbers as they read them.
     ("grammar", &["wire"]),
     ("filter", &["wire", "opcode", "dissect", "icrc", "grammar"]),
@@ -40,8 +42,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "craft",
         &[
-            "wire", "opcode", "named", "random", "message", "checksum", "dissect", "icrc", "grammar",
-            "capture",
+            "wire", "opcode", "named", "random", "message", "checksum", "crc32c", "dissect", "icrc",
+            "grammar", "capture",
         ],
     ),
     // Results as data, and how they are written: its words for services and encapsulations are theirs.

@@ -1,5 +1,7 @@
 //! CRC-32C (Castagnoli): polynomial 0x1edc6f41, bits reflected, ones before and after.
 
+use crate::wire::Kind;
+
 /// Tables for eight bytes at a time.
 static TABLES: [[u32; 256]; 8] = tables();
 
@@ -58,6 +60,18 @@ impl Crc32c {
     pub fn finish(self) -> u32 {
         !self.0
     }
+}
+
+/// The CRC32C of a packet of Ultra Ethernet, in wire order, from its IP header to the byte before the CRC: it covers the addresses and all
+/// that follows. One source has it so; it writes the bytes of a little-endian host.
+pub fn of_uet(ip: Kind, parts: &[&[u8]]) -> [u8; 4] {
+    let mut skip = if ip == Kind::Ipv6 { 8 } else { 12 };
+    let mut crc = Crc32c::default();
+    for part in parts {
+        crc.update(part.get(skip..).unwrap_or(&[]));
+        skip = skip.saturating_sub(part.len());
+    }
+    crc.finish().to_le_bytes()
 }
 
 #[cfg(test)]

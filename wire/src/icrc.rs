@@ -102,26 +102,14 @@ pub fn compute(d: &Dissection<'_>) -> Option<[u8; 4]> {
     Some(of_parts(network, d.has(Kind::Udp), headers, &[frame.get(bth + Bth::LEN..end)?]))
 }
 
-/// The CRC32C of a packet of Ultra Ethernet, which stands where RoCE has its ICRC: see [`uet_of_parts`].
+/// The CRC32C of a packet of Ultra Ethernet, which stands where RoCE has its ICRC: see [`crc32c::of_uet`].
 #[cold]
 fn of_uet(d: &Dissection<'_>, end: usize) -> Option<[u8; 4]> {
     if !d.is_uet() || d.is_fragment() || d.is_changed() {
         return None;
     }
     let ip = if d.has(Kind::Ipv4) { Kind::Ipv4 } else { Kind::Ipv6 };
-    Some(uet_of_parts(ip, &[d.frame().get(d.offset(ip)?..end)?]))
-}
-
-/// The CRC32C of a packet of Ultra Ethernet, in wire order, from its IP header to the byte before the CRC: it covers the addresses and all
-/// that follows. One source has it so; it writes the bytes of a little-endian host.
-pub fn uet_of_parts(ip: Kind, parts: &[&[u8]]) -> [u8; 4] {
-    let mut skip = if ip == Kind::Ipv6 { 8 } else { 12 };
-    let mut crc = crc32c::Crc32c::default();
-    for part in parts {
-        crc.update(part.get(skip..).unwrap_or(&[]));
-        skip = skip.saturating_sub(part.len());
-    }
-    crc.finish().to_le_bytes()
+    Some(crc32c::of_uet(ip, &[d.frame().get(d.offset(ip)?..end)?]))
 }
 
 /// The ICRC, in wire order, of the bytes given; length fields are ignored. `headers` is everything from the `network` header (LRH

@@ -1,7 +1,7 @@
 //! Ultra Ethernet's transport, from its entropy header or UDP on.
 
 use super::{Body, Visitor, Walk};
-use crate::{dissect::Numbers, icrc, wire::*};
+use crate::{crc32c, dissect::Numbers, wire::*};
 
 /// Type, next header and flags, of every packet of the PDS.
 const PROLOGUE: usize = 2;
@@ -198,7 +198,7 @@ impl<V: Visitor> Walk<'_, '_, V> {
         let right = || {
             let (ip, at) = self.ip_before(from)?;
             let (covered, crc) = self.frame.get(at..self.end)?.split_last_chunk::<CRC>()?;
-            Some(icrc::uet_of_parts(ip, &[covered]) == *crc)
+            Some(crc32c::of_uet(ip, &[covered]) == *crc)
         };
         right() == Some(true)
     }
