@@ -5,8 +5,10 @@ use std::fmt::Debug;
 use crate::support::merged;
 use rdmawire::{
     analyze::{Analysis, Options},
+    dissect::{Link, dissect},
     report::{Flow, MarkedFlow, Report, Stream},
     sim::{Run, Scenario, run},
+    wire::Ipv4,
 };
 
 /// A row of taps, between segments that lose packets.
@@ -125,5 +127,44 @@ fn marks_between_taps_count_once() {
         let marks: u64 = both.flows.iter().map(|flow| flow.ce_packets).sum();
         assert_eq!(both.ce_packets, marks, "{ip_id}");
         assert!(both.ce_packets > left.ce_packets.max(right.ce_packets), "{ip_id}");
+    }
+}
+
+/// A pause between two taps lasts longer than the requester's timer: what was sent, and sent again, passes the second one at its end.
+#[test]
+fn what_a_pause_holds_back_was_recorded_before() {
+    const HELD: std::ops::Range<i64> = 650_000..4_650_000;
+    // Four times the timer, which is longer than any lag of a mirror.
+    let text = include_str!("../../examples/scenarios/pause-longer-than-timeout.toml")
+        .replace("timeout = 5", "timeout = 8")
+        .replace("400us", "4ms");
+    for ip_id in ["zero", "flow"] {
+        let scenario = text.replace("[[connection]]", &format!("[[connection]]\nip_id = \"{ip_id}\""));
+        let run = run(&Scenario::parse(&scenario).unwrap()).unwrap();
+        let mut near = Vec::new();
+        let mut frames = run.frames(0);
+        while let Some(frame) = frames.next() {
+            near.push((frame.time_ns, 0, frame.link, frame.bytes.to_vec()));
+        }
+        let begin = near[0].0;
+        let is_request = |link: Link, bytes: &[u8]| {
+            let d = dissect(link, bytes, bytes.len() as u32);
+            d.get::<Ipv4>().is_some_and(|ip| ip.src().to_string() == "10.0.0.1")
+        };
+        let requests = near.iter().filter(|(_, _, link, bytes)| is_request(*link, bytes));
+        let far = requests.enumerate().map(|(n, (time, _, link, bytes))| {
+            let late = if HELD.contains(&(time - begin)) { begin + HELD.end + n as i64 } else { time + 1_000 };
+            (late, 1, *link, bytes.clone())
+        });
+        let of = |frames: Vec<_>| {
+            let mut analysis = Analysis::new(Options::default());
+            merged::push_in_order(frames, &mut analysis);
+            analysis.finish().flows
+        };
+        let [alone, both] = [of(near.clone()), of(near.iter().cloned().chain(far).collect())];
+        let resent = alone[0].requests.retransmits;
+        assert!(resent > 2, "{resent}");
+        assert_eq!(transmissions(&both[0]), transmissions(&alone[0]), "{ip_id}");
+        assert_eq!(both[0].requests.triggers.timeout, alone[0].requests.triggers.timeout, "{ip_id}");
     }
 }

@@ -10,7 +10,10 @@
 
 use std::{cell::Cell, ops::Range};
 
-use super::ring::{PLACES, Sent};
+use super::{
+    ring::{PLACES, Sent},
+    step::Packet,
+};
 use crate::{heap::heap, stored::roomy};
 
 /// Lags of copies at the same place.
@@ -157,14 +160,16 @@ pub(crate) struct Places {
     lags: Option<Lags>,
 }
 
-/// Records of a transmission, and of those just before it, that are still to come at a place.
+/// Records of a transmission, and of those before it, that are still to come at a place: a pause can hold back a packet on its way there,
+/// and all that its sender repeats of it meanwhile.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Awaited {
     /// Of this transmission. No bits are set: so it begins.
     One = 0,
     None = 1,
     Two = 2,
-    Three = 3,
+    /// Not counted any more: what the place records is what another one has recorded.
+    Many = 3,
 }
 
 impl Awaited {
@@ -173,7 +178,7 @@ impl Awaited {
             0 => Awaited::One,
             1 => Awaited::None,
             2 => Awaited::Two,
-            _ => Awaited::Three,
+            _ => Awaited::Many,
         }
     }
 
@@ -216,7 +221,7 @@ impl Places {
         let awaited = match Awaited::of(sent, place) {
             Awaited::None | Awaited::One => Awaited::None,
             Awaited::Two => Awaited::One,
-            Awaited::Three => Awaited::Two,
+            Awaited::Many => Awaited::Many,
         };
         awaited.set(sent, place);
     }
@@ -268,13 +273,13 @@ impl Places {
         self.are_of_most(x) && self.lags.is_some_and(|lags| lags.has(lag))
     }
 
-    /// A packet is retransmitted so soon that some places have not recorded the transmission before it yet.
+    /// A packet is retransmitted before some places have recorded the transmission before it.
     pub(crate) fn carry(&self, before: &Sent, again: &mut Sent) {
         for place in 0..self.known().len() {
             let awaited = match Awaited::of(before, place) {
                 Awaited::None => Awaited::One,
                 Awaited::One => Awaited::Two,
-                Awaited::Two | Awaited::Three => Awaited::Three,
+                Awaited::Two | Awaited::Many => Awaited::Many,
             };
             awaited.set(again, place);
         }
@@ -348,12 +353,13 @@ pub(crate) struct Replaced(#[serde(with = "roomy")] Vec<Sent>);
 heap! { Replaced { 0 } }
 
 impl Replaced {
-    const MOST: usize = 128;
+    const MOST: usize = 512;
 
-    /// The one that this record may be of: no mirror is later.
-    pub(crate) fn find(&self, x: u64, fingerprint: u32, now: i64) -> Option<&Sent> {
-        let is_it = |sent: &&Sent| sent.x == x as u32 && sent.fingerprint == fingerprint;
-        self.0.iter().rev().find(is_it).filter(|sent| (now - sent.time).abs() < MIRROR_NS)
+    /// The one that this record may be of: no mirror is later, but a pause may hold it back on its way to another place.
+    pub(crate) fn find(&self, x: u64, p: &Packet) -> Option<&Sent> {
+        let is_it = |sent: &&Sent| sent.x == x as u32 && sent.fingerprint == p.fingerprint;
+        let is_soon = |sent: &&Sent| sent.vantage != p.vantage || (p.time - sent.time).abs() < MIRROR_NS;
+        self.0.iter().rev().find(is_it).filter(is_soon)
     }
 
     /// Takes one. Where there is no room, the older half goes.

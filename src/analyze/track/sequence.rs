@@ -187,7 +187,7 @@ impl Sequence {
         let ids_vary = context.ids.varies() && p.id.is_some();
         if before.fingerprint != p.fingerprint {
             let replaced = self.rare.get().filter(|_| ids_vary);
-            let sent = replaced.and_then(|rare| rare.replaced.find(x, p.fingerprint, p.time));
+            let sent = replaced.and_then(|rare| rare.replaced.find(x, p));
             return Ok(sent.map(|sent| (Evidence::IpId, (sent.time, sent.frame))));
         }
         let (apart, way) = ((p.time - before.time).abs(), [before.vantage, p.vantage]);
@@ -595,8 +595,9 @@ impl Sequence {
         self.hi = self.hi.max(end);
         let mut again = sent(p);
         again.flags |= SENT_AGAIN;
-        if let Some(before) = before.filter(|before| (p.time - before.time).abs() < MIRROR_NS) {
-            // Other taps may record the transmission before it still.
+        // Other taps may record the transmission before it still: pauses on the way to them last longer than timers.
+        let awaited_ns = if context.copying.elsewhere() > 0 { DUPLICATE_SURE_NS } else { MIRROR_NS };
+        if let Some(before) = before.filter(|before| (p.time - before.time).abs() < awaited_ns) {
             self.rare.places.carry(&before, &mut again);
             self.rare.replaced.push(before);
         }
