@@ -1,20 +1,19 @@
 //! `rdmawire fabric`: a subnet of InfiniBand, as its management datagrams show it.
 
 use std::{
-    fs,
     io::{self, Write},
-    path::{Path, PathBuf},
+    path::PathBuf,
 };
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use clap::Args;
 
 use super::{
     Outcome,
     input::{PartFiles, each, say_damage},
     list::{self, Column, number, words},
-    output, say,
     signals::{STOP, end_on_signal},
+    table_files::{TableDirectories, TableDirectory},
     trace::{Captures, Merging, Trace, name_of_trace, write_json},
 };
 use rdmawire::{
@@ -22,7 +21,7 @@ use rdmawire::{
     fabric::{self, Report},
     report::{
         clean,
-        table::{Format, write_rows},
+        table::write_rows,
         units::{bytes, count, duration, rate, several},
     },
 };
@@ -51,16 +50,8 @@ pub(super) struct Fabric {
     /// Print a JSON object for each capture, on a line each.
     #[arg(long)]
     json: bool,
-    /// Also write the lists as tables into this directory: nodes.csv, ports.csv, …
-    #[arg(long, value_name = "DIR")]
-    csv: Option<PathBuf>,
-    /// Also write them with one JSON object on each line.
-    #[arg(long, value_name = "DIR")]
-    ndjson: Option<PathBuf>,
-    /// Also write them as Parquet.
-    #[cfg(feature = "parquet")]
-    #[arg(long, value_name = "DIR")]
-    parquet: Option<PathBuf>,
+    #[command(flatten)]
+    tables: TableDirectories,
     /// Replace files that exist.
     #[arg(long)]
     force: bool,
@@ -75,7 +66,7 @@ impl Fabric {
             _ => bail!("--way takes two LIDs, as in --way 1,14"),
         };
         let traces = self.merging.traces(&self.files)?;
-        if traces.len() > 1 && self.tables().next().is_some() {
+        if traces.len() > 1 && self.tables.are_asked() {
             bail!("tables are of one subnet: with several captures, write them one by one, or --merge them");
         }
         let mut outcome = Outcome::Done;
@@ -107,8 +98,8 @@ impl Fabric {
             return Ok((is_whole, print_way(&mut subnet, way, &mut out)?));
         }
         let report = subnet.finish();
-        for (directory, format) in self.tables() {
-            self.write_tables(directory, format, &name, &report)?;
+        for directory in self.tables.make(self.force) {
+            self.write_tables(&directory?, &name, &report)?;
         }
         if self.json {
             write_json(&source, &report, &mut out)?;
@@ -118,37 +109,16 @@ impl Fabric {
         Ok((is_whole, true))
     }
 
-    fn tables(&self) -> impl Iterator<Item = (&Path, Format)> {
-        let asked = [
-            (&self.csv, Format::Csv),
-            (&self.ndjson, Format::Ndjson),
-            #[cfg(feature = "parquet")]
-            (&self.parquet, Format::Parquet),
-        ];
-        asked.into_iter().filter_map(|(directory, format)| Some((directory.as_deref()?, format)))
-    }
-
-    fn write_tables(
-        &self,
-        directory: &Path,
-        format: Format,
-        capture: &str,
-        report: &Report,
-    ) -> anyhow::Result<()> {
-        fs::create_dir_all(directory).with_context(|| format!("making {}", directory.display()))?;
+    fn write_tables(&self, directory: &TableDirectory, capture: &str, report: &Report) -> anyhow::Result<()> {
         let mut files = Vec::new();
         macro_rules! tables {
             ($($list:ident)*) => { $(
-                let path = directory.join(format!("{}.{}", stringify!($list), format.extension()));
-                let file = output::create(&path, output::Kind::Other, self.force)?;
-                files.push(write_rows(file, format, capture, &report.$list)?);
+                let file = directory.create(stringify!($list))?;
+                files.push(write_rows(file, directory.format, capture, &report.$list)?);
             )* };
         }
         tables!(nodes ports links managers groups paths services traps counters samples operations);
-        let count = several(files.len() as u64, "table");
-        files.into_iter().try_for_each(output::OutFile::keep_quietly)?;
-        say(format_args!("wrote {count} into {}", directory.display()));
-        Ok(())
+        directory.keep(files)
     }
 
     fn print(&self, name: &str, report: &Report, out: &mut impl Write) -> io::Result<()> {

@@ -42,6 +42,7 @@ mod scenario;
 mod send;
 mod shell;
 mod signals;
+mod table_files;
 mod terminal;
 mod trace;
 mod tracking;

@@ -153,7 +153,8 @@ fn what_a_pause_holds_back_was_recorded_before() {
         };
         let requests = near.iter().filter(|(_, _, link, bytes)| is_request(*link, bytes));
         let far = requests.enumerate().map(|(n, (time, _, link, bytes))| {
-            let late = if HELD.contains(&(time - begin)) { begin + HELD.end + n as i64 } else { time + 1_000 };
+            let late =
+                if HELD.contains(&(time - begin)) { begin + HELD.end + n as i64 } else { time + 1_000 };
             (late, 1, *link, bytes.clone())
         });
         let of = |frames: Vec<_>| {

@@ -1,0 +1,98 @@
+//! `--csv`, `--ndjson`, `--parquet`: directories for tables, one file for each.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::Context as _;
+use clap::Args;
+
+use super::{
+    output::{self, Kind, OutFile},
+    say,
+};
+use rdmawire::{grammar::print::several, report::table::Format};
+
+/// Where tables are written, and in which formats.
+#[derive(Debug, Args)]
+pub(super) struct TableDirectories {
+    /// Also write tables for databases and notebooks into this directory, a CSV file for each; `rdmawire explain tables` describes
+    /// those of `analyze`.
+    #[arg(long, value_name = "DIR")]
+    csv: Option<PathBuf>,
+    /// Also write these tables with one JSON object on each line.
+    #[arg(long, value_name = "DIR")]
+    ndjson: Option<PathBuf>,
+    /// Also write these tables as Parquet.
+    #[cfg(feature = "parquet")]
+    #[arg(long, value_name = "DIR")]
+    parquet: Option<PathBuf>,
+}
+
+impl TableDirectories {
+    pub(super) fn are_asked(&self) -> bool {
+        self.asked().next().is_some()
+    }
+
+    /// Makes the directories that are not there. Files that exist are only replaced with `force`.
+    pub(super) fn make(&self, force: bool) -> impl Iterator<Item = anyhow::Result<TableDirectory>> {
+        self.asked().map(move |(path, format)| TableDirectory::make(path, format, force))
+    }
+
+    fn asked(&self) -> impl Iterator<Item = (&Path, Format)> {
+        let asked = [
+            (&self.csv, Format::Csv),
+            (&self.ndjson, Format::Ndjson),
+            #[cfg(feature = "parquet")]
+            (&self.parquet, Format::Parquet),
+        ];
+        asked.into_iter().filter_map(|(directory, format)| Some((directory.as_deref()?, format)))
+    }
+}
+
+/// A directory for tables. If this run made it, and nothing came into it, it goes again: drop the files before it.
+pub(super) struct TableDirectory {
+    pub(super) format: Format,
+    path: PathBuf,
+    force: bool,
+    is_new: bool,
+}
+
+impl TableDirectory {
+    fn make(path: &Path, format: Format, force: bool) -> anyhow::Result<TableDirectory> {
+        let is_new = !path.exists();
+        fs::create_dir_all(path).with_context(|| format!("making {}", path.display()))?;
+        Ok(TableDirectory { format, path: path.to_owned(), force, is_new })
+    }
+
+    /// The file of a table.
+    pub(super) fn create(&self, table: &str) -> anyhow::Result<OutFile> {
+        output::create(
+            &self.path.join(format!("{table}.{}", self.format.extension())),
+            Kind::Other,
+            self.force,
+        )
+    }
+
+    /// Keeps the files that were written into it, and says so.
+    pub(super) fn keep(&self, files: Vec<OutFile>) -> anyhow::Result<()> {
+        let count = several(files.len() as u64, "table");
+        files.into_iter().try_for_each(OutFile::keep_quietly)?;
+        say(format_args!("wrote {count} into {}", self.path.display()));
+        Ok(())
+    }
+
+    pub(super) fn display(&self) -> impl std::fmt::Display {
+        self.path.display()
+    }
+}
+
+impl Drop for TableDirectory {
+    fn drop(&mut self) {
+        if self.is_new {
+            // Fails if there is something in it.
+            let _ = fs::remove_dir(&self.path);
+        }
+    }
+}
