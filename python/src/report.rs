@@ -13,7 +13,7 @@ use rdmawire::{
         Analysis, Files, KnownConnection, Links, Options, QosMap, StormProfile, TrimProfile,
         metric::messages::Messages,
     },
-    capture::{Info, Interface, Merge, Source},
+    capture::{Info, Interface, Source},
     filter::FrameMeta,
     gate::{
         self, Before, Rule, Unknown,
@@ -23,6 +23,7 @@ use rdmawire::{
     icrc::State,
     logs::{self, Log},
     report::{self, FrameOrder, Message, Renderer, Severity, json::Json, table::Table},
+    taps,
 };
 
 use crate::{
@@ -190,7 +191,7 @@ pub(crate) fn analyze(
             [] => return Err(error::plain("no source")),
             [reader] => (work.run(analysis, &mut *reader)?, Files::of_series([&*reader].into_iter())),
             _ => {
-                let mut merge = Merge::of(readers, Merge::WINDOW_NS);
+                let (mut merge, _) = taps::merge(readers);
                 let analysis = work.run(analysis, &mut merge)?;
                 (analysis, Files::of_series(merge.captures()))
             }

@@ -60,6 +60,13 @@ impl Merge {
         self.lanes.iter().map(|lane| &lane.capture)
     }
 
+    /// Sets the clock of a capture back by so many nanoseconds: its frames come that much earlier. Before the first frame is read.
+    pub fn set_back(&mut self, capture: usize, nanoseconds: i64) {
+        if let Some(lane) = self.lanes.get_mut(capture) {
+            lane.ahead_ns = nanoseconds;
+        }
+    }
+
     /// Index of the capture whose frame was given last.
     pub fn file(&self) -> Option<usize> {
         self.given
@@ -153,6 +160,8 @@ impl Source for Merge {
 struct Lane {
     capture: Series,
     window: i64,
+    /// What its clock shows too much.
+    ahead_ns: i64,
     head: Head,
     held: BinaryHeap<Reverse<Held>>,
     held_bytes: usize,
@@ -191,6 +200,7 @@ impl Lane {
         Lane {
             capture,
             window: i64::try_from(window).unwrap_or(i64::MAX),
+            ahead_ns: 0,
             head: Head::None,
             held: BinaryHeap::new(),
             held_bytes: 0,
@@ -208,7 +218,7 @@ impl Lane {
             self.spare.push(held.frame);
         }
         if self.window == 0 {
-            let place = self.capture.advance()?;
+            let place = self.capture.advance()?.map(|place| self.right(place));
             return Ok(place.map(|place| {
                 self.head = Head::Place(place);
                 place.time
@@ -216,7 +226,7 @@ impl Lane {
         }
         while !self.over && !self.is_ready() {
             match self.capture.advance()? {
-                Some(place) => self.hold(place),
+                Some(place) => self.hold(self.right(place)),
                 None => self.over = true,
             }
         }
@@ -226,6 +236,11 @@ impl Lane {
             self.head = Head::Held(held);
             time
         }))
+    }
+
+    /// With the time by a clock that is right.
+    fn right(&self, place: Place) -> Place {
+        Place { time: Time(place.time.0.saturating_sub(self.ahead_ns)), ..place }
     }
 
     /// Whether the earliest held frame can be delivered: no earlier one may follow, or the bound is reached.

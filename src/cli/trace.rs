@@ -9,10 +9,15 @@ use anyhow::Context;
 use clap::Args;
 use serde::Serialize;
 
-use super::input::{Joining, PartFiles, name_of, open_parts, try_open};
+use super::{
+    input::{Joining, PartFiles, name_of, open_parts, try_open},
+    say,
+};
 use rdmawire::{
     capture::{Error, Info, Merge, Record, Series, SharedRecord, Source},
-    report::json,
+    grammar::print::several,
+    report::{json, units::duration},
+    taps::{self, ClockOffset},
 };
 
 /// Which files are one capture, and which captures one trace.
@@ -20,7 +25,8 @@ use rdmawire::{
 pub(super) struct Merging {
     #[command(flatten)]
     joining: Joining,
-    /// Merge all captures into one trace, in the order of time: those of several hosts, or of several interfaces.
+    /// Merge all captures into one trace, in the order of time: those of several hosts, or of several interfaces. Clocks that
+    /// contradict each other are set right by the packets that two captures have.
     #[arg(long)]
     merge: bool,
 }
@@ -61,9 +67,24 @@ impl Trace {
         match (opened.len(), is_merged) {
             (0, _) => None,
             (_, false) => opened.pop().map(|one| Trace::One(one.into())),
-            _ => Some(Trace::Merged(Merge::of(opened, Merge::WINDOW_NS).into())),
+            _ => Some(Trace::Merged(merged(opened).into())),
         }
     }
+}
+
+/// Merges captures, and says which clocks were set right.
+pub(super) fn merged(captures: Vec<Series>) -> Merge {
+    let (merge, offsets) = taps::merge(captures);
+    let name = |at| merge.captures().nth(at).map_or("", |capture| capture.info().name.as_str());
+    for ClockOffset { capture, ns, packets } in offsets {
+        let (name, first) = (name(capture), name(0));
+        let way = if ns > 0 { "ahead of" } else { "behind" };
+        let (by, common) = (duration(ns.unsigned_abs()), several(packets as u64, "packet"));
+        say(format_args!(
+            "the clock of {name} is {by} {way} that of {first}: {common} in common show it; its times are set right"
+        ));
+    }
+    merge
 }
 
 /// What has captures, each in one file or in several.

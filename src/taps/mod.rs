@@ -27,6 +27,7 @@
 //! ```
 
 mod clock;
+mod merged;
 mod order;
 mod packet;
 mod results;
@@ -38,6 +39,7 @@ use crate::{
     capture::Record,
     report::{self, diff::Diff},
 };
+pub use merged::{ClockOffset, merge};
 use packet::TapPacket;
 use segment::{Limits, SegmentMatch};
 

@@ -1,13 +1,15 @@
 //! Captures of several taps on one path, analyzed as one: each transmission counts once, however many taps recorded it.
 
-use std::fmt::Debug;
+use std::{fmt::Debug, path::Path};
 
 use crate::support::merged;
 use rdmawire::{
     analyze::{Analysis, Options},
+    capture::{Series, Source},
     dissect::{Link, dissect},
     report::{Flow, MarkedFlow, Report, Stream},
     sim::{Run, Scenario, run},
+    taps::{self, ClockOffset},
     wire::Ipv4,
 };
 
@@ -38,6 +40,14 @@ fn play(ip_id: &str, taps: u32) -> Run {
 fn analyze(run: &Run, taps: &[usize]) -> Report {
     let mut analysis = Analysis::new(Options::default());
     merged::push(run, taps, &mut analysis);
+    analysis.finish()
+}
+
+fn read(source: &mut impl Source) -> Report {
+    let mut analysis = Analysis::new(Options::default());
+    while let Some(record) = source.next().unwrap() {
+        analysis.push(&record);
+    }
     analysis.finish()
 }
 
@@ -168,4 +178,23 @@ fn what_a_pause_holds_back_was_recorded_before() {
         assert_eq!(transmissions(&both[0]), transmissions(&alone[0]), "{ip_id}");
         assert_eq!(both[0].requests.triggers.timeout, alone[0].requests.triggers.timeout, "{ip_id}");
     }
+}
+
+/// Hosts' clocks are often seconds apart. Packets that both taps have show it, and their answers show in which order they were.
+#[test]
+fn clocks_apart_are_set_right() {
+    let at_hosts = ["loss1_rc_write-A.pcap.zst", "loss1_rc_write-B.pcap.zst"];
+    let open = |name: &&str| Series::open(&Path::new("pcaps").join(name), []).unwrap();
+    let alone = read(&mut open(&at_hosts[0]));
+    let (mut merge, offsets) = taps::merge(at_hosts.iter().map(open).collect());
+    let merged = read(&mut merge);
+    let &[ClockOffset { capture, ns, packets }] = &offsets[..] else { panic!("{offsets:?}") };
+    // As `diff` says, to 136 µs.
+    let diff = -15_400_141_094;
+    assert!(capture == 1 && packets == 26_829, "{offsets:?}");
+    assert!((ns - diff).abs() < 300_000, "{ns}");
+    assert_eq!(merged.flows[0].requests.retransmits, alone.flows[0].requests.retransmits);
+    // Merged again, by the right clock.
+    let (_, none) = taps::merge([at_hosts[0]; 2].iter().map(open).collect());
+    assert_eq!(none, []);
 }

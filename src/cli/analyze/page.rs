@@ -21,13 +21,14 @@ use crate::cli::{
 };
 use rdmawire::{
     analyze::metric::timeline::Timeline,
-    capture::{self, Merge, Series, Source},
+    capture::{self, Series, Source},
     dissect::{self, dissect_with},
     frame::{Clock, Frame, Line},
     report::{
         View,
         html::{Article, Lines, Made, MadeOf},
     },
+    taps,
 };
 
 /// Flows with pictures in a page, but for the one that was asked for.
@@ -115,7 +116,7 @@ fn frame_lines(report: &View<'_>, options: dissect::Options) -> Lines {
     // Frames are numbered as the analysis numbered them: only several captures are merged.
     let mut frames: Box<dyn Source> = match captures.pop() {
         Some(one) if captures.is_empty() => Box::new(one),
-        Some(last) => Box::new(Merge::of(captures.into_iter().chain([last]), Merge::WINDOW_NS)),
+        Some(last) => Box::new(taps::merge(captures.into_iter().chain([last]).collect()).0),
         None => return lines,
     };
     let (mut line, mut number) = (Line::new(Clock::Relative, false), 0);

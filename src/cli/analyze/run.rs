@@ -25,6 +25,7 @@ use crate::cli::{
     pipeline::{self, Step},
     say,
     signals::{is_stopped, stop_after_failure},
+    trace::merged,
     tracking::{self, name_interfaces, push_if_matching},
 };
 use rdmawire::{
@@ -192,7 +193,7 @@ impl Run {
         if captures.is_empty() {
             return Ok(false);
         }
-        let merge = Frames::new(Merge::of(captures, Merge::WINDOW_NS), self.threads, captures_of);
+        let merge = Frames::new(merged(captures), self.threads, captures_of);
         let (ended, is_all) = self.frames(merge)?;
         self.printer().put(0, Some(ended))?;
         Ok(all_read && is_all)
