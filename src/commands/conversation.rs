@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Commands of a connection that wait for their reply: others are given up, the oldest first.
-const MOST_OPEN: usize = 1 << 14;
+const MOST_OPEN: usize = 1 << 12;
 /// Ways in which commands fail that are told one by one.
 const MOST_FAILED: usize = 1 << 10;
 

@@ -32,13 +32,15 @@ use conversation::{Conversation, Done, Said};
 pub use rows::{CommandRow, ConversationRow, FailedRow, KnownBy, OperationRow, Report, SCHEMA, TimeRow};
 
 /// Connections beyond this number are not followed.
-const MOST_CONVERSATIONS: usize = 1 << 16;
+const MOST_CONVERSATIONS: usize = 1 << 14;
 /// Connections between two addresses that wait for the client's queue pair.
 const MOST_WAITING: usize = 256;
 /// Connection requests that wait for their reply.
 const MOST_REQUESTS: usize = 1 << 12;
 /// Bytes of a message that are kept until it is whole. Headers are at its beginning.
-const MOST_BYTES: usize = 16 << 10;
+const MOST_BYTES: usize = 8 << 10;
+/// Kinds of commands of all connections that are told one by one: numbers in packets may name any.
+const MOST_OPERATIONS: usize = 1 << 15;
 /// Messages by whose first PSN a retransmission is known.
 const HANDLED: usize = 64;
 
@@ -355,7 +357,7 @@ impl Commands {
                     next_psn: packet.psn.wrapping_add(1) & 0xff_ffff,
                     frame: packet.frame,
                     start: packet.time,
-                    bytes: packet.payload.to_vec(),
+                    bytes: packet.payload.iter().copied().take(MOST_BYTES).collect(),
                     len: packet.len as usize,
                 });
                 return;
@@ -408,7 +410,11 @@ impl Commands {
             .collect();
         for said in said.drain(..) {
             for done in of.take(said, whole, &progress) {
-                let sums = self.operations.entry((at, done.operation.clone())).or_default();
+                let mut kind = (at, done.operation.clone());
+                if self.operations.len() >= MOST_OPERATIONS && !self.operations.contains_key(&kind) {
+                    kind.1 = "others".into();
+                }
+                let sums = self.operations.entry(kind).or_default();
                 sums.take(done.start, &done.time, done.size.unwrap_or(0), done.status.is_error);
                 if self.done.len() < self.keep {
                     self.done.push((at, done));

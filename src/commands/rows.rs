@@ -241,7 +241,7 @@ pub(super) fn report(all: Commands) -> Report {
     let place = |at: usize| places.get(at).copied().flatten();
     let operation = |((at, name), sums): (&(usize, Cow<'static, str>), &Sums)| {
         let place = place(*at)?;
-        Some(operation_row(place, shown.get(place)?, name, sums))
+        Some(operation_row(place, shown.get(place)?, name.clone(), sums))
     };
     let mut operations: Vec<OperationRow> = all.operations.iter().filter_map(operation).collect();
     operations.sort_by_key(|row| std::cmp::Reverse(row.time.latency_ns));
@@ -281,18 +281,13 @@ fn conversation_row(of: &Conversation, end: i64) -> ConversationRow {
     }
 }
 
-fn operation_row(
-    connection: usize,
-    of: &Conversation,
-    name: &Cow<'static, str>,
-    sums: &Sums,
-) -> OperationRow {
+fn operation_row(connection: usize, of: &Conversation, name: Cow<'static, str>, sums: &Sums) -> OperationRow {
     let seconds = sums.last.saturating_sub(sums.first) as f64 / 1e9;
     let rate = |n: u64| (seconds > 0.0).then(|| n as f64 / seconds);
     OperationRow {
         connection,
         protocol: of.protocol.name(),
-        operation: name.clone(),
+        operation: name,
         completed: sums.latency.count(),
         failed: sums.failed,
         size_bytes: sums.bytes,

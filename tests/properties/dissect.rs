@@ -3,6 +3,7 @@
 use rdmawire::{
     dissect::{Dissection, Link, Options, dissect_with},
     icrc::{self, State},
+    upper::{Message, Protocol},
     wire::*,
 };
 
@@ -93,6 +94,7 @@ pub fn invariants(d: &Dissection<'_>) {
     assert!(d.wire_len() as usize >= frame.len());
     parts(d);
     layers(d);
+    messages(d);
     notes(d);
     index(d);
 
@@ -163,6 +165,21 @@ fn layers(d: &Dissection<'_>) {
             assert_eq!(layer.len as usize, info.len, "{d:?}");
         }
         at = to;
+    }
+}
+
+/// A payload read as a message of any protocol has headers one after the other, inside of it.
+fn messages(d: &Dissection<'_>) {
+    let message = Message { bytes: d.payload(), len: None };
+    for protocol in Protocol::ALL {
+        let headers = protocol.read(message);
+        assert!(headers.end() <= message.bytes.len(), "{protocol:?} {d:?}");
+        let mut at = 0;
+        for part in headers.iter() {
+            assert_eq!(part.at, at, "{protocol:?} {headers:?}");
+            at += part.len;
+            assert!(part.kind.is_of_message(), "{protocol:?} {headers:?}");
+        }
     }
 }
 
