@@ -16,7 +16,11 @@ use super::{
 };
 use rdmawire::{
     capture::{self, Record, Sink, Time},
-    sim::{self as scenario, Run, Scenario},
+    dissect::Link,
+    sim::{
+        self as scenario, Run, Scenario,
+        collective::{Collective, Played, play},
+    },
 };
 
 /// The longest scenario text that is read.
@@ -56,6 +60,9 @@ impl Play<'_> {
             false => fs::File::open(self.scenario).and_then(|f| f.take(LONGEST).read_to_string(&mut text)),
         };
         read.with_context(|| name.to_string())?;
+        if Collective::is(&text) {
+            return self.collective(&text);
+        }
         let mut scenario = Scenario::parse(&text).with_context(|| name.to_string())?;
         scenario.seed = self.seed.unwrap_or(scenario.seed);
         let run = scenario::run(&scenario).with_context(|| name.to_string())?;
@@ -78,6 +85,40 @@ impl Play<'_> {
             self.text(&self.links_of(&run)?, links)?;
         }
         Ok(Outcome::Done)
+    }
+
+    /// A scenario of a collective: a capture for each tapped host, and one truth.
+    fn collective(&self, text: &str) -> anyhow::Result<Outcome> {
+        let name = self.scenario.display();
+        if self.links.is_some() {
+            bail!("--links: hosts around one switch have none to tell; expected without it");
+        }
+        let mut scenario = Collective::parse(text).with_context(|| name.to_string())?;
+        scenario.seed = self.seed.unwrap_or(scenario.seed);
+        let played = play(&scenario).with_context(|| name.to_string())?;
+        let ranks = scenario.tapped();
+        for &rank in &ranks {
+            let Some(output) = self.output else { break };
+            let path = match ranks.len() {
+                1 => output.to_path_buf(),
+                _ => named(output, &format!("rank{rank}")),
+            };
+            self.tap_of(&played, rank, &path)?;
+        }
+        if let Some(expect) = self.expect {
+            self.text(&format!("{}\n", serde_json::to_string_pretty(&played.truth)?), expect)?;
+        }
+        Ok(Outcome::Done)
+    }
+
+    fn tap_of(&self, played: &Played, rank: u32, path: &Path) -> anyhow::Result<()> {
+        let options = capture::Options { force: self.force, ..capture::Options::default() };
+        let mut writer = output::create_capture(path, format_of(path)?, &[played.interface(rank)], options)?;
+        for frame in played.frames(rank) {
+            let (time, link, wire_len) = (Time(frame.time_ns), Link::ETHERNET, frame.wire_len);
+            writer.put(&Record { time, link, interface: 0, wire_len, frame: &frame.bytes })?;
+        }
+        writer.keep()
     }
 
     fn capture(&self, run: &Run, tap: usize, path: &Path) -> anyhow::Result<()> {

@@ -113,6 +113,9 @@ macro_rules! checked {
     (@ $range:expr) => { Some(Bounds::of($range)) };
 }
 
+// It uses the macros above.
+pub mod collective;
+
 /// A share of packets or frames.
 const SHARE: RangeInclusive<f64> = 0.0..=1.0;
 /// What counts something, and is never 0.

@@ -69,13 +69,18 @@ impl Scenario {
     /// # Errors
     /// The line where the text is not TOML or not as in [`super::SCHEMA`], and what was expected there.
     pub fn parse(text: &str) -> Result<Scenario, Error> {
-        toml::from_str(text).map_err(|error| {
-            let at = error.span().map_or(0, |span| span.start);
-            let line = text.get(..at).map_or(0, |before| before.matches('\n').count() + 1);
-            let what = error.message().trim().lines().collect::<Vec<_>>().join("; ");
-            Error { line, what }
-        })
+        parse(text)
     }
+}
+
+/// Reads a table that is a whole file.
+pub(super) fn parse<T: de::DeserializeOwned>(text: &str) -> Result<T, Error> {
+    toml::from_str(text).map_err(|error| {
+        let at = error.span().map_or(0, |span| span.start);
+        let line = text.get(..at).map_or(0, |before| before.matches('\n').count() + 1);
+        let what = error.message().trim().lines().collect::<Vec<_>>().join("; ");
+        Error { line, what }
+    })
 }
 
 macro_rules! from_units {

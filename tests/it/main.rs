@@ -32,6 +32,8 @@ mod cli_dissect;
 mod cm_timeout;
 mod collectives;
 mod collectives_crafted;
+#[cfg(feature = "sim")]
+mod collectives_played;
 mod commands;
 mod congestion;
 mod corpus;

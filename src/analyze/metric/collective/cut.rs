@@ -10,6 +10,8 @@ use crate::{
     wire_cost::{FCS, GAP, ICRC, PREAMBLE},
 };
 
+/// Who sends so soon after a pause was held back by it.
+const SOON_NS: i64 = 5_000;
 /// CNPs act on a sender for so long.
 const AFTER_CNP_NS: i64 = 10_000_000;
 /// What a packet of a WRITE has around its payload, over IPv4.
@@ -101,33 +103,30 @@ impl Timed {
         let first = self.first.unwrap_or(end).clamp(begin, end);
         let mut time = RequestTime { lasted_ns: ns_between(begin, end), ..RequestTime::default() };
         // What went before the data.
-        let lost_cts;
-        let mut from = first;
+        let ways: Vec<&Way> = request_ways(all, request);
+        let (mut asking, mut held, mut lost_cts) = ((begin, begin), Vec::new(), 0);
         match (self.cts, self.asked) {
             (Some(cts), Some(asked)) => {
                 let cts = cts.clamp(begin, first);
-                let asked = asked.clamp(cts, first);
+                let granted = self.granted(all, of, request).clamp(cts, first);
+                let asked = asked.clamp(cts, granted);
                 lost_cts = asked.saturating_sub(cts);
-                let waited = first.saturating_sub(asked);
-                let round_trip = of.round_trip_to_sender(all).unwrap_or(0).min(waited);
-                // Without data it never came: all of it is the sender's.
-                let round_trip = if self.first.is_some() { round_trip } else { 0 };
+                held = self.held(all, network, (asked, first));
+                let since = held.first().map_or(first, |(from, _)| granted.max(*from));
                 time.receiver_late_ns = Some(ns_between(begin, cts));
-                time.sender_late_ns = Some(ns(waited.saturating_sub(round_trip)));
-                from = first.saturating_sub(round_trip);
+                time.sender_late_ns = Some(ns_between(granted, since));
+                asking = (asked, granted);
             }
-            _ => {
-                lost_cts = 0;
-                time.late_ns = Some(ns_between(begin, first));
-            }
+            _ => time.late_ns = Some(ns_between(begin, first)),
         }
-        let network_ns = end.saturating_sub(from).saturating_add(lost_cts);
+        let late = [time.receiver_late_ns, time.sender_late_ns, time.late_ns].into_iter().flatten().sum();
+        let network_ns = end.saturating_sub(begin).saturating_sub_unsigned(late);
         time.network_ns = ns(network_ns);
-        let within = (from, end);
-        let ways: Vec<&Way> = request_ways(all, request);
-        let recoveries = ways.iter().flat_map(|way| way.recoveries.iter().copied());
-        let recovering = union(recoveries, within);
-        let paused = union(self.pauses(all, network, &ways, within).into_iter(), within);
+        let recoveries = || ways.iter().flat_map(|way| way.recoveries.iter().copied());
+        let mut recovering = union(recoveries(), asking);
+        recovering.extend(union(recoveries(), (first, end)));
+        let in_data = self.pauses(all, network, &ways, (first, end));
+        let paused = union(in_data.into_iter().chain(held), (begin, end));
         let recovering_only = total(&recovering).saturating_sub(overlap(&recovering, &paused));
         time.paused_ns = ns(total(&paused));
         time.recovering_ns = ns(recovering_only.saturating_add(lost_cts));
@@ -167,6 +166,34 @@ impl Timed {
         time.round_trip_ns = Some(round_trip);
         time.throttled_ns = Some(if is_notified { rest } else { 0 });
         time.queueing_ns = Some(if is_notified { 0 } else { rest });
+    }
+
+    /// When its sender had the element: at the tap its acknowledgement shows it, else the shortest round trip does.
+    fn granted(&self, all: &Collectives, of: &Connection, request: &Request) -> i64 {
+        let asked = self.asked.unwrap_or(self.begin);
+        let Some(first) = self.first else { return asked };
+        let seen = request.cts.as_ref().and_then(|cts| cts.acknowledged);
+        seen.filter(|&at| at >= asked && at <= first)
+            .unwrap_or_else(|| asked.saturating_add(of.round_trip_to_sender(all).unwrap_or(0)))
+    }
+
+    /// Pauses that held back the first packet: it came as soon as the last of them was over.
+    fn held(&self, all: &Collectives, network: &Network, (from, to): (i64, i64)) -> Vec<(i64, i64)> {
+        let first = all.connections[self.connection].requests.get(self.request).and_then(|request| {
+            all.chunks_of(request).min_by_key(|chunk| chunk.first.1).map(|chunk| chunk.way)
+        });
+        let Some(way) = first.and_then(|way| all.ways.get(way as usize)) else { return Vec::new() };
+        let priority = network.priorities.of(way.path_tag);
+        let acts = |pause: &&Paused| {
+            pause.interface == way.vantage >> 8
+                && pause.priority.is_none_or(|paused| paused == priority)
+                && pause.start_ns < to
+                && pause.end_ns > from
+        };
+        let spans = all.pauses.iter().filter(acts).map(|pause| (pause.start_ns, pause.end_ns));
+        let spans = union(spans, (from, to));
+        let ended = spans.last().map(|(_, end)| to.saturating_sub(*end));
+        if ended.is_some_and(|since| since <= SOON_NS) { spans } else { Vec::new() }
     }
 
     /// Times in pauses in which its sender was silent.

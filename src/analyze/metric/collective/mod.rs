@@ -9,6 +9,7 @@
 
 mod cut;
 mod operations;
+mod pairing;
 mod pattern;
 mod rows;
 mod way;
@@ -41,6 +42,8 @@ const MAX_REQUESTS: usize = 1 << 16;
 const MAX_PAUSES: usize = 1 << 14;
 /// A request may be so many places before the last one that is complete, and still get an empty message.
 const LOOK_BACK: usize = 16;
+/// When so many acknowledgements wait, their times say what they acknowledge.
+const MANY_WAITING: usize = 64;
 /// Numbers of slots that FIFOs of versions have.
 const SLOTS: [u64; 3] = [8, 64, 256];
 
@@ -103,6 +106,7 @@ struct Cts {
     time: i64,
     /// When it was sent again for the last time.
     again: Option<i64>,
+    acknowledged: Option<i64>,
     way: u32,
     elements: Vec<Element>,
 }
@@ -207,7 +211,7 @@ impl Collectives {
             if let Some(slot) = glimpse.slot.as_deref().and_then(Slot::read)
                 && !matches!(self.ways.get(at as usize).map(|way| way.role), Some(Role::Data(_)))
             {
-                return self.on_slot(at, slot, glimpse, (frame, time));
+                return self.on_slot(at, slot, glimpse, (frame, time, psn));
             }
             let Some((va, rkey)) = glimpse.memory else { return };
             self.on_message(at, (va, rkey), packet, frame);
@@ -239,7 +243,7 @@ impl Collectives {
     }
 
     /// A clear-to-send slot.
-    fn on_slot(&mut self, at: u32, slot: Slot, glimpse: &Glimpse, (frame, time): (u64, i64)) {
+    fn on_slot(&mut self, at: u32, slot: Slot, glimpse: &Glimpse, (frame, time, psn): (u64, i64, u32)) {
         let Some(way) = self.ways.get(at as usize) else { return };
         let va = glimpse.memory.map_or(0, |(va, _)| va);
         let connection = match way.role {
@@ -271,8 +275,12 @@ impl Collectives {
                 known.push(connection);
             }
         }
-        let cts = Cts { frame, time, again: None, way: at, elements: slot.elements };
+        let cts = Cts { frame, time, again: None, acknowledged: None, way: at, elements: slot.elements };
+        let place = (connection, of.requests.len() as u32);
         of.requests.push(Request { index: slot.index, cts: Some(cts), ..Request::default() });
+        if let Some(way) = self.ways.get_mut(at as usize) {
+            way.add_element(psn, place);
+        }
         if let Some(pair) = pair {
             let known = self.between.entry(pair).or_default();
             if !known.contains(&connection) {
@@ -499,7 +507,15 @@ impl Collectives {
         let peer = self.ways.get(at as usize).and_then(|way| way.peer).or_else(|| self.pair(at, psn));
         match peer {
             Some(peer) => self.acknowledge(peer, psn, time),
-            None => self.ways[at as usize].wait(psn, time),
+            None => {
+                let way = &mut self.ways[at as usize];
+                way.wait(psn, time);
+                let waiting = way.waiting.len();
+                if waiting >= MANY_WAITING && waiting.is_power_of_two() {
+                    let pair = way.key.pair();
+                    self.join_by_time(Some(pair));
+                }
+            }
         }
     }
 
@@ -507,6 +523,13 @@ impl Collectives {
     fn acknowledge(&mut self, at: u32, psn: u32, time: i64) {
         let Some(way) = self.ways.get_mut(at as usize) else { return };
         way.forget_until(psn, time);
+        while let Some((connection, request)) = way.next_element_until(psn) {
+            let of = self.connections.get_mut(connection as usize);
+            let of = of.and_then(|of| of.requests.get_mut(request as usize)?.cts.as_mut());
+            if let Some(cts) = of {
+                cts.acknowledged = Some(time);
+            }
+        }
         while let Some(&chunk) = way.chunks.get(way.acknowledged) {
             let Some(chunk) = self.chunks.get_mut(chunk as usize) else { return };
             if psn_distance(chunk.last_psn, psn) > 0 || chunk.first.1 > time {
@@ -514,55 +537,6 @@ impl Collectives {
             }
             chunk.acknowledged = Some(time);
             way.acknowledged += 1;
-        }
-    }
-
-    /// The way whose packets a way acknowledges: the one that has a message that ends with this PSN, if there is just one.
-    fn pair(&mut self, at: u32, psn: u32) -> Option<u32> {
-        let way = self.ways.get(at as usize)?;
-        let connections = match way.role {
-            Role::ClearToSend(connection) => vec![connection],
-            _ => self.between.get(&way.key.pair()).cloned().unwrap_or_default(),
-        };
-        let ends = |&other: &u32| {
-            let Some(other) = self.ways.get(other as usize) else { return false };
-            let waiting = other.chunks.iter().skip(other.acknowledged);
-            let mut last =
-                waiting.filter_map(|&chunk| self.chunks.get(chunk as usize)).map(|chunk| chunk.last_psn);
-            other.peer.is_none()
-                && other.key.src == way.key.dst
-                && other.key.dst == way.key.src
-                && last.any(|last| last == psn)
-        };
-        let mut found: Vec<u32> = match &way.candidates {
-            Some(candidates) => candidates.iter().copied().filter(ends).collect(),
-            None => {
-                let ways = connections.iter().filter_map(|&of| self.connections.get(of as usize));
-                let loose = self.loose.get(&way.key.pair()).into_iter().flatten().copied();
-                ways.flat_map(|of| of.data_ways.iter().copied()).chain(loose).filter(ends).collect()
-            }
-        };
-        found.sort_unstable();
-        found.dedup();
-        if let [peer] = found[..] {
-            self.join(at, peer);
-            return Some(peer);
-        }
-        if !found.is_empty() {
-            self.ways[at as usize].candidates = Some(found);
-        }
-        None
-    }
-
-    /// Two ways belong together.
-    fn join(&mut self, at: u32, peer: u32) {
-        self.ways[at as usize].peer = Some(peer);
-        self.ways[peer as usize].peer = Some(at);
-        for (psn, time) in std::mem::take(&mut self.ways[at as usize].waiting) {
-            self.acknowledge(peer, psn, time);
-        }
-        for (psn, time) in std::mem::take(&mut self.ways[peer as usize].waiting) {
-            self.acknowledge(at, psn, time);
         }
     }
 }

@@ -6,9 +6,7 @@ use super::{
     Collectives,
     cut::{Timed, ns, ns_between},
 };
-use crate::report::{
-    self, CollectiveCause, CollectiveConnection, CollectiveOperation, RequestTime, Straggler, Topology,
-};
+use crate::report::{self, CollectiveCause, CollectiveConnection, CollectiveOperation, Straggler, Topology};
 
 /// A silence of all connections divides operations if it is so many times longer than the longest one that does not.
 const APART: i64 = 4;
@@ -18,6 +16,8 @@ const LEAST_NS: i64 = 10_000;
 const WORTH: u64 = 20;
 /// Each step waits for a round trip: a host is late that takes longer than so many.
 const ROUND_TRIPS: u64 = 3;
+/// What is usual is what the fastest of so many connections take.
+const FASTEST: usize = 4;
 /// Steps back along the waits of an operation.
 const MOST_STEPS: usize = 4096;
 /// A request hangs if it is silent so many times longer than the longest complete one took, and so long at least.
@@ -109,8 +109,9 @@ fn is_ring(next: &BTreeMap<&str, BTreeSet<&str>>, ranks: usize) -> bool {
     false
 }
 
-/// A request was waited for, and who is to blame.
+/// Who is to blame for an operation's time.
 struct Blame {
+    /// A request that shows it.
     at: usize,
     cause: CollectiveCause,
     rank: String,
@@ -119,36 +120,184 @@ struct Blame {
     lost: u64,
 }
 
-/// What requests of one size usually take on their way.
-struct Usual(BTreeMap<u64, u64>);
+/// What the requests of one connection lost on the network in an operation.
+#[derive(Clone, Copy, Debug, Default)]
+struct Lost {
+    paused: u64,
+    recovering: u64,
+    slow: u64,
+    is_throttled: bool,
+}
+
+impl Lost {
+    fn all(self) -> u64 {
+        self.paused.saturating_add(self.recovering).saturating_add(self.slow)
+    }
+
+    fn cause(self) -> CollectiveCause {
+        let slow = if self.is_throttled { CollectiveCause::Throttled } else { CollectiveCause::Slow };
+        let parts = [
+            (self.paused, CollectiveCause::Paused),
+            (self.recovering, CollectiveCause::Recovering),
+            (self.slow, slow),
+        ];
+        parts.into_iter().max_by_key(|(lost, _)| *lost).map_or(slow, |(_, cause)| cause)
+    }
+}
+
+/// What is usual for connections: their time on the network in an operation, and when in it a request's data begins.
+#[derive(Default)]
+struct Usual {
+    /// Time on the network for a gibibyte on its busiest link, of connections with so many requests in an operation: that of the fastest quarter.
+    pace: BTreeMap<usize, u64>,
+    /// By connection, and the request's place in its operation.
+    begins: BTreeMap<(usize, usize), i64>,
+}
+
+/// What is usual in one operation: [`Usual::pace`], by the number of requests.
+struct Paces {
+    of: BTreeMap<usize, u64>,
+    /// All links carry as much.
+    is_even: bool,
+}
+
+/// Requests of a connection in an operation.
+#[derive(Clone, Debug, Default)]
+struct Part {
+    members: Vec<usize>,
+    bytes: u64,
+    transfer: u64,
+    is_complete: bool,
+    /// Bytes that its sender sends in the operation, or its receiver gets, whichever are more: they share a link.
+    load: u64,
+    /// Both carry as much.
+    is_even: bool,
+}
+
+impl Part {
+    /// Its time on the network for a gibibyte on its busiest link.
+    fn pace(&self) -> u64 {
+        ((u128::from(self.transfer) << 30) / u128::from(self.load.max(1))).try_into().unwrap_or(u64::MAX)
+    }
+}
+
+/// What most of the fastest quarter take.
+fn of_the_fastest(mut paces: Vec<u64>) -> u64 {
+    paces.sort_unstable();
+    paces.get(paces.len() / FASTEST).copied().unwrap_or(0)
+}
+
+/// The requests of each connection in an operation.
+fn parts(timed: &[Timed], ends: &Ends, members: &[usize]) -> BTreeMap<usize, Part> {
+    let mut parts: BTreeMap<usize, Part> = BTreeMap::new();
+    for &at in members {
+        let one = &timed[at];
+        let part = parts.entry(one.connection).or_insert(Part { is_complete: true, ..Part::default() });
+        part.members.push(at);
+        part.bytes = part.bytes.saturating_add(one.bytes);
+        part.transfer = part.transfer.saturating_add(one.time.transfer_ns);
+        part.is_complete &= one.is_complete;
+    }
+    let mut loads: BTreeMap<(usize, bool), u64> = BTreeMap::new();
+    for (connection, part) in &parts {
+        let Some(&(sender, receiver)) = ends.of.get(connection) else { continue };
+        for link in [(sender, true), (receiver, false)] {
+            let load = loads.entry(link).or_default();
+            *load = load.saturating_add(part.bytes);
+        }
+    }
+    for (connection, part) in &mut parts {
+        part.members.sort_by_key(|&at| timed[at].request);
+        let Some(&(sender, receiver)) = ends.of.get(connection) else { continue };
+        let of = |link| loads.get(&link).copied().unwrap_or(0);
+        let (sent, got) = (of((sender, true)), of((receiver, false)));
+        (part.load, part.is_even) = (sent.max(got), sent == got);
+    }
+    parts
+}
 
 impl Usual {
-    fn of(timed: &[Timed]) -> Usual {
-        let mut by_size: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
-        for one in timed.iter().filter(|one| one.is_complete) {
-            by_size.entry(one.bytes).or_default().push(one.time.transfer_ns);
+    fn of(timed: &[Timed], ends: &Ends, operations: &[Vec<usize>]) -> Usual {
+        let mut paces: BTreeMap<usize, Vec<u64>> = BTreeMap::new();
+        let mut begins: BTreeMap<(usize, usize), Vec<i64>> = BTreeMap::new();
+        for members in operations {
+            let Some(start) = members.iter().map(|&at| timed[at].begin).min() else { continue };
+            for (connection, part) in
+                parts(timed, ends, members).into_iter().filter(|(_, part)| part.is_complete)
+            {
+                paces.entry(part.members.len()).or_default().push(part.pace());
+                for (place, at) in part.members.iter().enumerate() {
+                    let begin = timed[*at].first.unwrap_or(start).saturating_sub(start);
+                    begins.entry((connection, place)).or_default().push(begin);
+                }
+            }
         }
-        let median = |mut all: Vec<u64>| {
+        let middle = |mut all: Vec<i64>| {
             all.sort_unstable();
             all[all.len() / 2]
         };
-        Usual(by_size.into_iter().map(|(bytes, all)| (bytes, median(all))).collect())
+        Usual {
+            pace: paces.into_iter().map(|(requests, all)| (requests, of_the_fastest(all))).collect(),
+            begins: begins.into_iter().map(|(key, all)| (key, middle(all))).collect(),
+        }
     }
 
-    /// What a request lost on the network, and to what most of it.
-    fn lost(&self, one: &Timed) -> (u64, CollectiveCause) {
-        let RequestTime { paused_ns, recovering_ns, transfer_ns, throttled_ns, .. } = one.time;
-        let slow = self.0.get(&one.bytes).map_or(0, |usual| transfer_ns.saturating_sub(*usual));
-        let slower =
-            if throttled_ns.unwrap_or(0) > 0 { CollectiveCause::Throttled } else { CollectiveCause::Slow };
-        let parts = [
-            (paused_ns, CollectiveCause::Paused),
-            (recovering_ns, CollectiveCause::Recovering),
-            (slow, slower),
-        ];
-        let most =
-            parts.into_iter().max_by_key(|(lost, _)| *lost).map_or(CollectiveCause::Slow, |(_, cause)| cause);
-        (paused_ns.saturating_add(recovering_ns).saturating_add(slow), most)
+    /// What is usual in an operation: no less than its own connections show.
+    fn in_operation(&self, parts: &BTreeMap<usize, Part>) -> Paces {
+        let mut paces: BTreeMap<usize, Vec<u64>> = BTreeMap::new();
+        for part in parts.values() {
+            paces.entry(part.members.len()).or_default().push(part.pace());
+        }
+        let usual = |requests: usize| self.pace.get(&requests).copied().unwrap_or(0);
+        let pace = |(requests, all)| (requests, of_the_fastest(all).max(usual(requests)));
+        let least = parts.values().map(|part| part.load).min();
+        let is_even = parts.values().all(|part| part.is_even && Some(part.load) == least);
+        Paces { of: paces.into_iter().map(pace).collect(), is_even }
+    }
+}
+
+impl Part {
+    /// What it lost on the network, where others have this pace.
+    fn lost(&self, timed: &[Timed], paces: &Paces) -> Lost {
+        let part = self;
+        let pace = paces.of.get(&part.members.len()).copied().unwrap_or(u64::MAX);
+        let usual = ((u128::from(pace) * u128::from(part.load)) >> 30).try_into().unwrap_or(u64::MAX);
+        // Links are not shared evenly, and least where some carry more than others.
+        let (times, of) = if paces.is_even { (5, 4) } else { (3, 1) };
+        let is_slow = part.transfer.saturating_mul(of) >= u64::saturating_mul(usual, times);
+        let slow = if is_slow { part.transfer.saturating_sub(usual) } else { 0 };
+        let mut lost = Lost { slow, ..Lost::default() };
+        for time in part.members.iter().map(|&at| &timed[at].time) {
+            lost.paused = lost.paused.saturating_add(time.paused_ns);
+            lost.recovering = lost.recovering.saturating_add(time.recovering_ns);
+            lost.is_throttled |= time.throttled_ns.unwrap_or(0) > 0;
+        }
+        lost
+    }
+}
+
+/// Who sends and who receives, by connection: places in a list of names.
+struct Ends {
+    names: Vec<String>,
+    of: BTreeMap<usize, (usize, usize)>,
+}
+
+impl Ends {
+    fn of(all: &Collectives, timed: &[Timed]) -> Ends {
+        let mut ends = Ends { names: Vec::new(), of: BTreeMap::new() };
+        let connections: BTreeSet<usize> = timed.iter().map(|one| one.connection).collect();
+        for connection in connections {
+            let Some((sender, receiver)) = addresses(all, connection) else { continue };
+            let mut place = |name: String| {
+                ends.names.iter().position(|known| *known == name).unwrap_or_else(|| {
+                    ends.names.push(name);
+                    ends.names.len() - 1
+                })
+            };
+            let pair = (place(sender), place(receiver));
+            ends.of.insert(connection, pair);
+        }
+        ends
     }
 }
 
@@ -160,24 +309,25 @@ pub(super) fn rows(
     timed: &[Timed],
     spans: &[Span],
 ) -> Vec<CollectiveOperation> {
-    let usual = Usual::of(timed);
     let mut of_operation: Vec<Vec<usize>> = vec![Vec::new(); spans.len()];
     for (at, one) in timed.iter().enumerate() {
         if let Some(of) = one.operation.and_then(|operation| of_operation.get_mut(operation)) {
             of.push(at);
         }
     }
+    let ends = Ends::of(all, timed);
+    let usual = Usual::of(timed, &ends, &of_operation);
     let row = |(operation, (span, members)): (usize, (&Span, Vec<usize>))| {
         let lasted = ns_between(span.start, span.end);
         let bytes = members.iter().map(|&at| timed[at].bytes).sum();
-        let blame = Waits { all, timed, members: &members, usual: &usual }.blame(lasted);
+        let blame = Waits { all, timed, members: &members, usual: &usual, ends: &ends }.blame(lasted);
         let mut row = CollectiveOperation {
             operation: operation as u64,
             start_ns: span.start,
             lasted_ns: lasted,
             requests: members.len() as u64,
             bytes,
-            bus_bps: bus_bps(all, rows.topology, timed, &members, lasted),
+            bus_bps: bus_bps(&ends, rows.topology, timed, &members, lasted),
             ..CollectiveOperation::default()
         };
         if let Some(blame) = blame {
@@ -197,19 +347,13 @@ pub(super) fn rows(
 }
 
 /// What the endpoint that sends most sends, over the time: nccl-tests' bus bandwidth of rings, and of all to all.
-fn bus_bps(
-    all: &Collectives,
-    topology: Topology,
-    timed: &[Timed],
-    members: &[usize],
-    lasted: u64,
-) -> Option<u64> {
+fn bus_bps(ends: &Ends, topology: Topology, timed: &[Timed], members: &[usize], lasted: u64) -> Option<u64> {
     if !matches!(topology, Topology::Ring | Topology::AllToAll) || lasted == 0 {
         return None;
     }
-    let mut sent: BTreeMap<String, u64> = BTreeMap::new();
+    let mut sent: BTreeMap<usize, u64> = BTreeMap::new();
     for &at in members {
-        let (sender, _) = ends(all, timed[at].connection)?;
+        let (sender, _) = *ends.of.get(&timed[at].connection)?;
         *sent.entry(sender).or_default() += timed[at].bytes;
     }
     let most = sent.into_values().max()?;
@@ -217,7 +361,7 @@ fn bus_bps(
 }
 
 /// Sender and receiver of a connection.
-fn ends(all: &Collectives, connection: usize) -> Option<(String, String)> {
+fn addresses(all: &Collectives, connection: usize) -> Option<(String, String)> {
     let of = all.connections.get(connection)?;
     let data = of.data_ways.first().and_then(|&way| all.ways.get(way as usize)).map(|way| way.key);
     let cts = of.cts_ways.first().and_then(|&way| all.ways.get(way as usize)).map(|way| way.key.reverse(0));
@@ -231,67 +375,181 @@ struct Waits<'a> {
     timed: &'a [Timed],
     members: &'a [usize],
     usual: &'a Usual,
+    ends: &'a Ends,
 }
 
-/// What most of a request's time was lost to.
-enum Wait {
-    Sender(i64, i64),
-    Receiver(i64, i64),
-    Network(u64, CollectiveCause),
+/// The time that a host let a request wait.
+#[derive(Clone, Copy, Debug)]
+struct Late {
+    at: usize,
+    host: usize,
+    is_sender: bool,
+    from: i64,
+    to: i64,
 }
 
-impl Wait {
-    fn lost(&self) -> u64 {
-        match self {
-            Wait::Sender(from, to) | Wait::Receiver(from, to) => ns_between(*from, *to),
-            Wait::Network(lost, _) => *lost,
-        }
+impl Late {
+    fn ns(&self) -> u64 {
+        ns_between(self.from, self.to)
     }
 }
 
 impl Waits<'_> {
-    /// Who was waited for, back along the waits from the longest one to somebody who waited for nobody.
+    /// Who was waited for: the host, or the path, to which the waits lead back and that cost most.
     fn blame(&self, lasted: u64) -> Option<Blame> {
         if let Some(hung) = self.hung() {
             return Some(hung);
         }
-        let mut at = self.members.iter().copied().max_by_key(|&at| self.wait(at).lost())?;
-        let mut seen = BTreeSet::new();
-        for _ in 0..MOST_STEPS {
-            if !seen.insert(at) {
-                break;
-            }
-            match self.before(at) {
-                Some(before) => at = before,
-                None => break,
-            }
-        }
-        let wait = self.wait(at);
-        let lost = wait.lost();
-        if lost.saturating_mul(WORTH) < lasted || lost == 0 {
+        let parts = parts(self.timed, self.ends, self.members);
+        let paces = self.usual.in_operation(&parts);
+        let host = self.latest_host(&parts);
+        let path = parts
+            .iter()
+            .map(|(&connection, part)| (part.lost(self.timed, &paces), connection))
+            .max_by_key(|(lost, _)| lost.all());
+        let by_path = path.map_or(0, |(lost, _)| lost.all());
+        let by_host = host.map_or(0, |(_, lost)| lost);
+        if by_host.max(by_path).saturating_mul(WORTH) < lasted || by_host.max(by_path) == 0 {
             return None;
         }
-        let connection = self.timed[at].connection;
-        let of = self.all.connections.get(connection)?;
-        let of_data = of.data_ways.iter().filter_map(|&way| self.all.ways.get(way as usize)?.round_trip_ns);
-        let round_trip = of.round_trip_to_sender(self.all).into_iter().chain(of_data).max();
-        let is_host = !matches!(wait, Wait::Network(..));
-        if is_host && lost < ns(round_trip.unwrap_or(0)).saturating_mul(ROUND_TRIPS) {
-            return None;
-        }
-        let (sender, receiver) = ends(self.all, connection)?;
-        Some(match wait {
-            Wait::Sender(..) => self.host(at, sender, receiver, lost),
-            Wait::Receiver(..) => self.host(at, receiver, sender, lost),
-            Wait::Network(_, cause) => {
-                let queue_pair = self.slowest_queue_pair(at);
-                Blame { at, cause, rank: sender, peer: Some(receiver), queue_pair, lost }
+        match (host, path) {
+            (Some((late, lost)), _) if by_host >= by_path => {
+                let &(sender, receiver) = self.ends.of.get(&self.timed[late.at].connection)?;
+                let peer = self.ends.names.get(if late.is_sender { receiver } else { sender }).cloned();
+                let rank = self.ends.names.get(late.host)?.clone();
+                Some(Blame {
+                    at: late.at,
+                    cause: CollectiveCause::HostLate,
+                    rank,
+                    peer,
+                    queue_pair: None,
+                    lost,
+                })
             }
-        })
+            (_, Some((lost, connection))) => self.slow_path(&parts, &paces, connection, lost),
+            _ => None,
+        }
     }
 
-    fn host(&self, at: usize, rank: String, peer: String, lost: u64) -> Blame {
-        Blame { at, cause: CollectiveCause::HostLate, rank, peer: Some(peer), queue_pair: None, lost }
+    /// A path; or one of its ends, where that is what all slow paths have in common.
+    fn slow_path(
+        &self,
+        parts: &BTreeMap<usize, Part>,
+        paces: &Paces,
+        connection: usize,
+        lost: Lost,
+    ) -> Option<Blame> {
+        let part = parts.get(&connection)?;
+        let costs = |&&at: &&usize| {
+            let time = &self.timed[at].time;
+            time.network_ns
+        };
+        let at = *part.members.iter().max_by_key(costs)?;
+        let is_slow = |part: &Part| part.lost(self.timed, paces).all() >= lost.all() / 2;
+        let slow = parts.iter().filter(|(_, part)| is_slow(part));
+        let slow: BTreeSet<(usize, usize)> =
+            slow.filter_map(|(connection, _)| self.ends.of.get(connection).copied()).collect();
+        let &(sender, receiver) = self.ends.of.get(&connection)?;
+        let is_common = |end: usize| slow.iter().all(|&(from, to)| from == end || to == end);
+        let common = [sender, receiver].map(is_common);
+        let name = |end: usize| self.ends.names.get(end).cloned();
+        let (rank, peer) = match common {
+            [true, false] if slow.len() > 1 => (name(sender)?, None),
+            [false, true] => (name(receiver)?, None),
+            _ => (name(sender)?, name(receiver)),
+        };
+        let queue_pair = self.slowest_queue_pair(at);
+        Some(Blame { at, cause: lost.cause(), rank, peer, queue_pair, lost: lost.all() })
+    }
+
+    /// The host that was late without waiting for anybody, and how long: on that of its connections that waited longest.
+    fn latest_host(&self, parts: &BTreeMap<usize, Part>) -> Option<(Late, u64)> {
+        let arrivals = self.arrivals();
+        let mut by_host: BTreeMap<(usize, usize), BTreeMap<usize, Late>> = BTreeMap::new();
+        for &at in parts.values().flat_map(|part| &part.members) {
+            if let Some(root) = self.late(at).and_then(|late| self.root(late, &arrivals)) {
+                let roots = by_host.entry((root.host, self.timed[root.at].connection)).or_default();
+                let known = roots.entry(root.at).or_insert(root);
+                if known.ns() < root.ns() {
+                    *known = root;
+                }
+            }
+        }
+        let longest = |roots: BTreeMap<usize, Late>| {
+            let lost = roots.values().fold(0u64, |sum, late| sum.saturating_add(late.ns()));
+            Some((roots.into_values().max_by_key(Late::ns)?, lost))
+        };
+        by_host.into_values().filter_map(longest).max_by_key(|(_, lost)| *lost)
+    }
+
+    /// The side that let a request wait longer, if it did longer than round trips explain.
+    fn late(&self, at: usize) -> Option<Late> {
+        let one = &self.timed[at];
+        let &(sender, receiver) = self.ends.of.get(&one.connection)?;
+        let by_receiver = one.time.receiver_late_ns.unwrap_or(0);
+        let by_sender = one.time.sender_late_ns.or(one.time.late_ns).unwrap_or(0);
+        let late = match by_receiver > by_sender {
+            true => {
+                let to = one.cts.unwrap_or(one.begin).max(one.begin);
+                Late { at, host: receiver, is_sender: false, from: one.begin, to }
+            }
+            false => {
+                let to = one.first.unwrap_or(one.end);
+                Late { at, host: sender, is_sender: true, from: to.saturating_sub_unsigned(by_sender), to }
+            }
+        };
+        (late.ns() > 0 && late.ns() >= self.short(one.connection)).then_some(late)
+    }
+
+    /// What is not late: some round trips of a connection.
+    fn short(&self, connection: usize) -> u64 {
+        let Some(of) = self.all.connections.get(connection) else { return 0 };
+        let of_data = of.data_ways.iter().filter_map(|&way| self.all.ways.get(way as usize)?.round_trip_ns);
+        let round_trip = of.round_trip_to_sender(self.all).into_iter().chain(of_data).max();
+        ns(round_trip.unwrap_or(0)).saturating_mul(ROUND_TRIPS)
+    }
+
+    /// What each host got, by when it was there; and what it sent.
+    fn arrivals(&self) -> BTreeMap<(usize, bool), Vec<(i64, usize)>> {
+        let mut arrivals: BTreeMap<(usize, bool), Vec<(i64, usize)>> = BTreeMap::new();
+        for &at in self.members {
+            let one = &self.timed[at];
+            let Some(&(sender, receiver)) = self.ends.of.get(&one.connection) else { continue };
+            if let Some(arrived) = one.acknowledged.or(one.last) {
+                arrivals.entry((receiver, false)).or_default().push((arrived, at));
+                arrivals.entry((sender, true)).or_default().push((arrived, at));
+            }
+        }
+        arrivals.values_mut().for_each(|all| all.sort_unstable());
+        arrivals
+    }
+
+    /// Back along the waits, to the host that waited for nobody; `None` if that leads to data that was only on its way.
+    fn root(&self, late: Late, arrivals: &BTreeMap<(usize, bool), Vec<(i64, usize)>>) -> Option<Late> {
+        let mut late = late;
+        let mut seen = BTreeSet::new();
+        for _ in 0..MOST_STEPS {
+            if !seen.insert(late.at) {
+                break;
+            }
+            // It went on when this was there. A receiver may also have waited until it could pass on what it had.
+            let latest = |is_sent: bool| {
+                let all = arrivals.get(&(late.host, is_sent))?;
+                let until = all.partition_point(|(arrived, _)| *arrived <= late.to);
+                all[..until].iter().rev().copied().find(|&(_, at)| at != late.at)
+            };
+            let sent = if late.is_sender { None } else { latest(true) };
+            let before = [latest(false), sent].into_iter().flatten().max();
+            let Some((arrived, other)) = before.filter(|(arrived, _)| *arrived > late.from) else { break };
+            let own = ns_between(arrived, late.to);
+            if own.saturating_mul(2) >= late.ns() {
+                late.from = arrived;
+                break;
+            }
+            let further = self.late(other).filter(|further| further.ns().saturating_mul(4) >= late.ns());
+            late = further?;
+        }
+        (late.ns() >= self.short(self.timed[late.at].connection)).then_some(late)
     }
 
     /// A request that never ended, after a silence that is much longer than any request took, or in which it was only sent again.
@@ -307,11 +565,12 @@ impl Waits<'_> {
             let first = began.entry(one.connection).or_insert(one.request);
             *first = (*first).min(one.request);
         }
-        // One that was begun; else the earliest step: elements come long before their data.
+        // One that was begun; else the one whose data usually begins first; else the earliest step: elements come long before their data.
         let step = |one: &Timed| one.request - began.get(&one.connection).copied().unwrap_or(0);
+        let usually = |one: &Timed| self.usual.begins.get(&(one.connection, step(one))).copied();
         let at = open.min_by_key(|&at| {
             let one = &self.timed[at];
-            (one.first.is_none(), step(one), activity(one))
+            (one.first.is_none(), usually(one).unwrap_or(i64::MAX), step(one), activity(one))
         })?;
         let longest =
             self.timed.iter().filter(|one| one.is_complete).map(|one| one.time.lasted_ns as i64).max();
@@ -321,7 +580,7 @@ impl Waits<'_> {
         {
             return None;
         }
-        let (sender, receiver) = ends(self.all, self.timed[at].connection)?;
+        let (sender, receiver) = addresses(self.all, self.timed[at].connection)?;
         let (cause, lost) = (CollectiveCause::Hang, ns(silent));
         Some(Blame { at, cause, rank: sender, peer: Some(receiver), queue_pair: None, lost })
     }
@@ -332,50 +591,6 @@ impl Waits<'_> {
         let request = self.all.connections.get(one.connection).and_then(|of| of.requests.get(one.request));
         let mut chunks = request.into_iter().flat_map(|request| self.all.chunks_of(request));
         chunks.any(|chunk| chunk.acknowledged.is_none() && chunk.again > Some(chunk.last.1))
-    }
-
-    /// What most of a request's time was lost to.
-    fn wait(&self, at: usize) -> Wait {
-        let one = &self.timed[at];
-        let (lost, cause) = self.usual.lost(one);
-        let receiver = one.time.receiver_late_ns.unwrap_or(0);
-        let sender = one.time.sender_late_ns.or(one.time.late_ns).unwrap_or(0);
-        if lost >= receiver.max(sender) {
-            return Wait::Network(lost, cause);
-        }
-        let asked = one.cts.unwrap_or(one.begin).max(one.begin);
-        match receiver > sender {
-            true => Wait::Receiver(one.begin, asked),
-            false => {
-                let to = one.first.unwrap_or(one.end);
-                Wait::Sender(to.saturating_sub_unsigned(sender), to)
-            }
-        }
-    }
-
-    /// The request that the late one of this request waited for itself: one that it took part in, and that ended when it went on.
-    fn before(&self, at: usize) -> Option<usize> {
-        let (from, to, is_sender) = match self.wait(at) {
-            Wait::Sender(from, to) => (from, to, true),
-            Wait::Receiver(from, to) => (from, to, false),
-            Wait::Network(..) => return None,
-        };
-        let (sender, receiver) = ends(self.all, self.timed[at].connection)?;
-        let late = if is_sender { sender } else { receiver };
-        let is_part = |&other: &usize| {
-            let one = &self.timed[other];
-            let Some((sender, receiver)) = ends(self.all, one.connection) else { return false };
-            // It went on soon after the other one ended, and waited for it most of the time.
-            let near = to.saturating_sub(from) / 4;
-            let arrived = one.last.unwrap_or(i64::MAX);
-            let is_there = arrived > from && arrived <= to && to.saturating_sub(arrived) <= near;
-            other != at
-                && (receiver == late || !is_sender && sender == late)
-                && is_there
-                && self.wait(other).lost().saturating_mul(2) >= ns_between(from, to)
-        };
-        let candidates = self.members.iter().copied().filter(is_part);
-        candidates.max_by_key(|&other| self.wait(other).lost())
     }
 
     /// The queue pair on which a request ended last, where it used several.
@@ -391,9 +606,9 @@ impl Waits<'_> {
 /// A request that hangs, where there are no operations.
 pub(super) fn hung(all: &Collectives, timed: &[Timed]) -> Option<Straggler> {
     let members: Vec<usize> = (0..timed.len()).collect();
-    let usual = Usual::of(timed);
+    let (usual, ends) = (Usual::default(), Ends::of(all, timed));
     let Blame { cause, rank, peer, lost, .. } =
-        Waits { all, timed, members: &members, usual: &usual }.hung()?;
+        Waits { all, timed, members: &members, usual: &usual, ends: &ends }.hung()?;
     Some(Straggler { rank, peer, cause, operations: 1, queue_pairs: Vec::new(), lost_ns: lost })
 }
 

@@ -149,7 +149,14 @@ impl Collectives {
         };
         for (request, cts) in of.requests.iter_mut().zip(self.messages(at)) {
             let (frame, time) = cts.first;
-            request.cts = Some(Cts { frame, time, again: None, way: at, elements: Vec::new() });
+            request.cts = Some(Cts {
+                frame,
+                time,
+                again: None,
+                acknowledged: cts.acknowledged,
+                way: at,
+                elements: Vec::new(),
+            });
         }
         of.cts_ways.push(at);
     }

@@ -47,28 +47,8 @@ impl Collectives {
 
     /// What is not decided while packets come.
     fn settle(&mut self) {
-        self.join_by_order();
+        self.join_by_time(None);
         self.find_patterns();
-    }
-
-    /// Ways back that could not be told apart belong to the queue pairs in their order.
-    fn join_by_order(&mut self) {
-        let mut backs: BTreeMap<Vec<u32>, Vec<u32>> = BTreeMap::new();
-        for (at, way) in (0..).zip(&self.ways).filter(|(_, way)| way.peer.is_none()) {
-            if let Some(candidates) = &way.candidates {
-                let free = |&&one: &&u32| self.ways.get(one as usize).is_some_and(|way| way.peer.is_none());
-                backs.entry(candidates.iter().filter(free).copied().collect()).or_default().push(at);
-            }
-        }
-        for (mut forth, mut back) in backs {
-            if forth.len() != back.len() {
-                continue;
-            }
-            let queue_pair = |&at: &u32| self.ways.get(at as usize).map(|way| way.key.dest_qp());
-            forth.sort_by_key(queue_pair);
-            back.sort_by_key(queue_pair);
-            back.into_iter().zip(forth).for_each(|(back, forth)| self.join(back, forth));
-        }
     }
 
     /// Whether a connection is sure enough to be shown.

@@ -87,6 +87,8 @@ pub(super) struct Way {
     /// The shortest time from a packet to its acknowledgement.
     pub(super) round_trip_ns: Option<i64>,
     pub(super) mtu: u32,
+    /// Clear-to-send elements that are not acknowledged: PSN, connection, request.
+    elements: VecDeque<(u32, u32, u32)>,
 }
 
 impl Way {
@@ -113,6 +115,7 @@ impl Way {
             candidates: None,
             round_trip_ns: None,
             mtu: 0,
+            elements: VecDeque::new(),
         }
     }
 
@@ -190,6 +193,23 @@ impl Way {
         }
     }
 
+    /// A clear-to-send element of a request.
+    pub(super) fn add_element(&mut self, psn: u32, (connection, request): (u32, u32)) {
+        if self.elements.len() < MOST_CHUNKS {
+            self.elements.push_back((psn, connection, request));
+        }
+    }
+
+    /// The next request whose element is acknowledged with this PSN.
+    pub(super) fn next_element_until(&mut self, psn: u32) -> Option<(u32, u32)> {
+        let &(sent, connection, request) = self.elements.front()?;
+        if psn_distance(sent, psn) > 0 {
+            return None;
+        }
+        self.elements.pop_front();
+        Some((connection, request))
+    }
+
     pub(super) fn cnp(&mut self, time: i64) {
         push_bounded(&mut self.cnps, time);
     }
@@ -212,7 +232,7 @@ fn push_bounded<T>(list: &mut Vec<T>, one: T) {
 pub(super) fn heap_bytes(ways: &[Way]) -> usize {
     let lists = |way: &Way| {
         (way.sent.len() + way.recoveries.len() + way.silences.len()) * 16
-            + way.holes.len() * 16
+            + (way.holes.len() + way.elements.len()) * 16
             + way.cnps.len() * 8
     };
     ways.iter()

@@ -1,0 +1,125 @@
+//! Which way back acknowledges which way there. Queue pairs of one connection carry like messages with like PSNs, so a PSN alone often does
+//! not tell them apart; then the source port may, or the times.
+
+use std::collections::BTreeMap;
+
+use super::{
+    Collectives,
+    way::{Role, psn_distance},
+};
+use crate::analyze::packet::{key::Pair, path_tag};
+
+/// Ways between two addresses that are compared with each other, at most.
+const MOST_WAYS: usize = 256;
+/// Acknowledgements of a way that are compared.
+const MOST_COMPARED: usize = 256;
+
+impl Collectives {
+    /// The way whose packets a way acknowledges: the one that has a message that ends with this PSN, if there is just one.
+    pub(super) fn pair(&mut self, at: u32, psn: u32) -> Option<u32> {
+        let way = self.ways.get(at as usize)?;
+        let connections = match way.role {
+            Role::ClearToSend(connection) => vec![connection],
+            _ => self.between.get(&way.key.pair()).cloned().unwrap_or_default(),
+        };
+        let ends = |&other: &u32| {
+            let Some(other) = self.ways.get(other as usize) else { return false };
+            let waiting = other.chunks.iter().skip(other.acknowledged);
+            let mut last =
+                waiting.filter_map(|&chunk| self.chunks.get(chunk as usize)).map(|chunk| chunk.last_psn);
+            other.peer.is_none()
+                && other.key.src == way.key.dst
+                && other.key.dst == way.key.src
+                && last.any(|last| last == psn)
+        };
+        let mut found: Vec<u32> = match &way.candidates {
+            Some(candidates) => candidates.iter().copied().filter(ends).collect(),
+            None => {
+                let ways = connections.iter().filter_map(|&of| self.connections.get(of as usize));
+                let loose = self.loose.get(&way.key.pair()).into_iter().flatten().copied();
+                ways.flat_map(|of| of.data_ways.iter().copied()).chain(loose).filter(ends).collect()
+            }
+        };
+        found.sort_unstable();
+        found.dedup();
+        // Linux, and adapters by default, give both directions of a queue pair one source port.
+        let port = path_tag::port(way.path_tag);
+        let has_port = |&other: &u32| path_tag::port(self.ways[other as usize].path_tag) == port;
+        let with_port: Vec<u32> = found.iter().copied().filter(has_port).collect();
+        if let ([peer], _) | (_, [peer]) = (&found[..], &with_port[..]) {
+            let peer = *peer;
+            self.join(at, peer);
+            return Some(peer);
+        }
+        if !found.is_empty() {
+            self.ways[at as usize].candidates = Some(found);
+        }
+        None
+    }
+    /// Two ways belong together.
+    fn join(&mut self, at: u32, peer: u32) {
+        self.ways[at as usize].peer = Some(peer);
+        self.ways[peer as usize].peer = Some(at);
+        for (psn, time) in std::mem::take(&mut self.ways[at as usize].waiting) {
+            self.acknowledge(peer, psn, time);
+        }
+        for (psn, time) in std::mem::take(&mut self.ways[peer as usize].waiting) {
+            self.acknowledge(at, psn, time);
+        }
+    }
+
+    /// Ways back that could not be told apart belong to those whose packets they follow soonest, and never precede. What is equal in that is in the
+    /// order of queue pairs.
+    pub(super) fn join_by_time(&mut self, only: Option<Pair>) {
+        let mut backs: BTreeMap<_, Vec<u32>> = BTreeMap::new();
+        let is_here = |pair: Pair| only.is_none_or(|only| only == pair);
+        for (at, way) in (0..).zip(&self.ways) {
+            if way.peer.is_none() && way.candidates.is_some() && is_here(way.key.pair()) {
+                backs.entry((way.key.src, way.key.dst)).or_default().push(at);
+            }
+        }
+        for backs in backs.into_values().filter(|backs| backs.len() <= MOST_WAYS) {
+            let mut fits: Vec<(i64, u32, u32, u32, u32)> = Vec::new();
+            for &back in &backs {
+                let way = &self.ways[back as usize];
+                for &there in way.candidates.iter().flatten() {
+                    if let Some(delay) = self.delay(back, there) {
+                        let queue_pair = |at: u32| self.ways[at as usize].key.dest_qp();
+                        fits.push((delay, queue_pair(back), queue_pair(there), back, there));
+                    }
+                }
+            }
+            fits.sort_unstable();
+            for (.., back, there) in fits {
+                let is_free = |at: u32| self.ways[at as usize].peer.is_none();
+                if is_free(back) && is_free(there) {
+                    self.join(back, there);
+                }
+            }
+        }
+    }
+
+    /// How long the acknowledgements of one way come behind the packets of another one, on average; `None` if one of them comes before its packet.
+    fn delay(&self, back: u32, there: u32) -> Option<i64> {
+        let (back, there) = (self.ways.get(back as usize)?, self.ways.get(there as usize)?);
+        let mut ends = BTreeMap::new();
+        for chunk in there.chunks.iter().filter_map(|&chunk| self.chunks.get(chunk as usize)) {
+            ends.insert(chunk.last_psn, chunk.last.1);
+        }
+        let (mut sum, mut count) = (0i64, 0i64);
+        for &(psn, time) in back.waiting.iter().rev().take(MOST_COMPARED) {
+            let Some(&end) = ends.get(&psn) else { continue };
+            if end > time {
+                return None;
+            }
+            sum = sum.saturating_add(time.saturating_sub(end));
+            count += 1;
+        }
+        let last = there.chunks.back().and_then(|&chunk| self.chunks.get(chunk as usize));
+        let is_behind = |last: i32| last <= 0;
+        let newest = back.waiting.last().map(|&(psn, _)| psn);
+        let fits =
+            last.zip(newest).is_some_and(|(last, newest)| is_behind(psn_distance(newest, last.last_psn)));
+        (count > 0 && fits).then(|| sum / count)
+    }
+}

@@ -1,0 +1,161 @@
+//! Scenarios of collectives: what the analysis of all hosts' taps finds is what was played.
+
+use std::collections::BTreeMap;
+
+use rdmawire::{
+    analyze::{Analysis, Options},
+    capture::{Record, Time},
+    dissect::Link,
+    report::Collectives,
+    sim::collective::{Collective, Played, play},
+};
+
+fn played(text: &str) -> Played {
+    let scenario = Collective::parse(&format!("kind = \"collective\"\n{text}"));
+    play(&scenario.unwrap_or_else(|error| panic!("{error}\n{text}"))).unwrap()
+}
+
+/// The analysis of all taps as one trace.
+fn report(played: &Played, ranks: u32) -> Option<Collectives> {
+    let mut frames: Vec<_> = (0..ranks)
+        .flat_map(|rank| played.frames(rank).map(move |frame| (frame.time_ns, rank, frame)))
+        .collect();
+    frames.sort_by_key(|&(time, rank, _)| (time, rank));
+    let mut analysis = Analysis::new(Options { speed_bps: Some(100_000_000_000), ..Options::default() });
+    for (time, rank, frame) in &frames {
+        let (time, wire_len, interface) = (Time(*time), frame.wire_len, *rank as u16);
+        analysis.push(&Record { time, link: Link::ETHERNET, interface, wire_len, frame: &frame.bytes });
+    }
+    analysis.finish().head.collectives
+}
+
+/// Connections, requests and the shares of their time are the true ones.
+fn check(text: &str, ranks: u32) -> (Played, Collectives) {
+    let played = played(text);
+    let found = report(&played, ranks).unwrap_or_else(|| panic!("nothing found\n{text}"));
+    let truth = &played.truth;
+    assert_eq!(found.connections.len(), truth.connections.len(), "{text}");
+    let place: BTreeMap<_, usize> = (0..)
+        .zip(&truth.connections)
+        .map(|(at, one)| ((one.sender.as_str(), one.receiver.as_str(), sorted(&one.queue_pairs)), at))
+        .collect();
+    let mut by_place = BTreeMap::new();
+    for one in &truth.requests {
+        by_place.insert((one.connection, one.index), one);
+    }
+    let (mut true_shares, mut shares, mut lasted) = ([0u64; 3], [0u64; 3], 0);
+    for request in &found.requests {
+        let of = &found.connections[request.connection];
+        let key = (of.sender.as_str(), of.receiver.as_str(), sorted(&of.queue_pairs));
+        let connection = place.get(&key).unwrap_or_else(|| panic!("not true: {key:?}\n{text}"));
+        let one = by_place.remove(&(*connection, request.index)).expect("a request that was made");
+        assert_eq!(
+            (
+                request.bytes,
+                request.cts_ns,
+                request.first_data_ns,
+                request.last_data_ns,
+                request.acknowledged_ns
+            ),
+            (one.bytes, one.cts_ns, one.first_data_ns, one.last_data_ns, one.acknowledged_ns),
+            "{text}"
+        );
+        if one.acknowledged_ns.is_none() {
+            continue;
+        }
+        lasted += one.lasted_ns;
+        let time = &request.time;
+        let found = [time.receiver_late_ns.unwrap(), time.sender_late_ns.unwrap(), time.paused_ns];
+        let true_ones = [one.receiver_late_ns, one.sender_late_ns, one.paused_ns];
+        shares.iter_mut().zip(found).for_each(|(sum, ns)| *sum += ns);
+        true_shares.iter_mut().zip(true_ones).for_each(|(sum, ns)| *sum += ns);
+    }
+    assert!(by_place.values().all(|one| one.cts_ns.is_none()), "requests are missing\n{text}");
+    for (found, is_true) in shares.into_iter().zip(true_shares) {
+        assert!(found.abs_diff(is_true) * 50 <= lasted, "{shares:?} {true_shares:?} of {lasted}\n{text}");
+    }
+    (played, found)
+}
+
+fn sorted(queue_pairs: &[u32]) -> Vec<u32> {
+    let mut all = queue_pairs.to_vec();
+    all.sort_unstable();
+    all
+}
+
+/// The straggler is named in operations up to the one that the fault strikes, and nobody is in those before.
+fn check_straggler(text: &str, address: &str) {
+    let (played, found) = check(text, 4);
+    let operations = found.operations.expect("several connections");
+    assert_eq!(operations.len(), played.truth.operations.len(), "{text}");
+    let mut named = 0;
+    for (one, truth) in operations.iter().zip(&played.truth.operations) {
+        if truth.cost_ns * 20 > truth.lasted_ns {
+            assert_eq!(one.straggler.as_deref(), Some(address), "{one:?}\n{text}");
+            named += 1;
+        }
+    }
+    assert!(named > 0, "the fault costs something\n{text}");
+    let first = played.truth.operations.iter().position(|one| one.cost_ns > 0);
+    assert!(
+        operations.iter().take(first.unwrap_or(0)).all(|one| one.straggler.is_none()),
+        "{operations:?}\n{text}"
+    );
+}
+
+#[test]
+fn connections_requests_and_shares_are_the_true_ones() {
+    for version in ["2.8", "2.12", "2.20", "2.24", "2.29", "2.30", "plugin"] {
+        check(&format!("operations = 2\nversion = {version:?}"), 4);
+        check(&format!("operations = 2\nversion = {version:?}\nqueue_pairs = 4\nclosing = true"), 4);
+    }
+    check("queue_pairs = 4\nsplit = false", 4);
+    check("queue_pairs = 3\nchunk = \"100KB\"\nimmediate = \"big\"", 4);
+    check("channels = 2\nrails = 2", 4);
+    check("algorithm = \"all_to_all\"\nranks = 5", 5);
+    check("algorithm = \"tree\"\nranks = 7", 7);
+    check("algorithm = \"pairs\"", 4);
+}
+
+#[test]
+fn whoever_costs_most_is_the_straggler() {
+    let at_2 = "rank = 2\noperation = 2";
+    for algorithm in ["ring", "all_to_all"] {
+        for queue_pairs in ["", "queue_pairs = 4\nclosing = true\n"] {
+            let with = |fault: &str| format!("algorithm = {algorithm:?}\n{queue_pairs}[[fault]]\n{fault}");
+            check_straggler(&with(&format!("what = \"late_rank\"\n{at_2}\nby = \"500us\"")), "10.0.0.3");
+            check_straggler(&with(&format!("what = \"slow_receiver\"\n{at_2}\nby = \"100us\"")), "10.0.0.3");
+            check_straggler(
+                &with(&format!("what = \"slow_path\"\nrank = 1\nto = 2\nfactor = 8\noperation = 2")),
+                "10.0.0.2",
+            );
+        }
+    }
+    for queue_pairs in ["", "queue_pairs = 4\nclosing = true\n"] {
+        for at in ["0us", "20us"] {
+            let fault = "what = \"paused_link\"\nrank = 1\noperation = 2\nby = \"400us\"";
+            check_straggler(&format!("{queue_pairs}[[fault]]\n{fault}\nat = {at:?}"), "10.0.0.2");
+        }
+    }
+}
+
+#[test]
+fn the_rank_that_sends_nothing_any_more_is_named() {
+    for algorithm in ["ring", "tree"] {
+        let fault = "[[fault]]\nwhat = \"hang\"\nrank = 1\noperation = 2\nrequest = 1";
+        let (_, found) = check(&format!("algorithm = {algorithm:?}\ntail = \"1s\"\n{fault}"), 4);
+        let hung: Vec<_> =
+            found.stragglers.iter().filter(|one| format!("{:?}", one.cause) == "Hang").collect();
+        assert_eq!(hung.iter().map(|one| one.rank.as_str()).collect::<Vec<_>>(), ["10.0.0.2"], "{algorithm}");
+    }
+}
+
+#[test]
+fn nothing_is_claimed_of_other_traffic() {
+    for decoy in ["perftest", "storage", "gin"] {
+        let played = played(&format!("operations = 0\ndecoys = [{decoy:?}]"));
+        assert!(played.frames(0).count() > 100, "{decoy}");
+        assert!(report(&played, 4).is_none(), "{decoy}");
+    }
+    check("decoys = [\"perftest\", \"storage\", \"gin\"]", 4);
+}
