@@ -122,11 +122,13 @@ fn whoever_costs_most_is_the_straggler() {
     let at_2 = "rank = 2\noperation = 2";
     for algorithm in ["ring", "all_to_all"] {
         for queue_pairs in ["", "queue_pairs = 4\nclosing = true\n"] {
-            let with = |fault: &str| format!("algorithm = {algorithm:?}\nsize = \"2MiB\"\n{queue_pairs}[[fault]]\n{fault}");
+            let with = |fault: &str| {
+                format!("algorithm = {algorithm:?}\nsize = \"2MiB\"\n{queue_pairs}[[fault]]\n{fault}")
+            };
             check_straggler(&with(&format!("what = \"late_rank\"\n{at_2}\nby = \"500us\"")), "10.0.0.3");
             check_straggler(&with(&format!("what = \"slow_receiver\"\n{at_2}\nby = \"100us\"")), "10.0.0.3");
             check_straggler(
-                &with(&format!("what = \"slow_path\"\nrank = 1\nto = 2\nfactor = 8\noperation = 2")),
+                &with("what = \"slow_path\"\nrank = 1\nto = 2\nfactor = 8\noperation = 2"),
                 "10.0.0.2",
             );
         }

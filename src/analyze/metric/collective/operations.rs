@@ -320,7 +320,9 @@ pub(super) fn rows(
     let row = |(operation, (span, members)): (usize, (&Span, Vec<usize>))| {
         let lasted = ns_between(span.start, span.end);
         let bytes = members.iter().map(|&at| timed[at].bytes).sum();
-        let blame = Waits { all, timed, members: &members, usual: &usual, ends: &ends }.blame(lasted);
+        let topology = rows.topology;
+        let blame =
+            Waits { all, timed, members: &members, usual: &usual, ends: &ends, topology }.blame(lasted);
         let mut row = CollectiveOperation {
             operation: operation as u64,
             start_ns: span.start,
@@ -376,6 +378,7 @@ struct Waits<'a> {
     members: &'a [usize],
     usual: &'a Usual,
     ends: &'a Ends,
+    topology: Topology,
 }
 
 /// The time that a host let a request wait.
@@ -532,13 +535,14 @@ impl Waits<'_> {
             if !seen.insert(late.at) {
                 break;
             }
-            // It went on when this was there. A receiver may also have waited until it could pass on what it had.
+            // It went on when this was there. In a ring or a tree, a receiver may also have waited until it could pass on what it had.
             let latest = |is_sent: bool| {
                 let all = arrivals.get(&(late.host, is_sent))?;
                 let until = all.partition_point(|(arrived, _)| *arrived <= late.to);
                 all[..until].iter().rev().copied().find(|&(_, at)| at != late.at)
             };
-            let sent = if late.is_sender { None } else { latest(true) };
+            let passes_on = !late.is_sender && matches!(self.topology, Topology::Ring | Topology::Tree);
+            let sent = passes_on.then(|| latest(true)).flatten();
             let before = [latest(false), sent].into_iter().flatten().max();
             let Some((arrived, other)) = before.filter(|(arrived, _)| *arrived > late.from) else { break };
             let own = ns_between(arrived, late.to);
@@ -608,7 +612,8 @@ pub(super) fn hung(all: &Collectives, timed: &[Timed]) -> Option<Straggler> {
     let members: Vec<usize> = (0..timed.len()).collect();
     let (usual, ends) = (Usual::default(), Ends::of(all, timed));
     let Blame { cause, rank, peer, lost, .. } =
-        Waits { all, timed, members: &members, usual: &usual, ends: &ends }.hung()?;
+        Waits { all, timed, members: &members, usual: &usual, ends: &ends, topology: Topology::Pairs }
+            .hung()?;
     Some(Straggler { rank, peer, cause, operations: 1, queue_pairs: Vec::new(), lost_ns: lost })
 }
 
