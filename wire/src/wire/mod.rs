@@ -28,14 +28,16 @@ mod mad_value;
 mod message;
 mod mrc;
 mod notice;
+mod pds;
 mod perf;
 mod rpc;
 mod sa;
+mod ses;
 mod smp;
 mod storage;
 mod tag;
 mod tunnel;
-mod uet;
+mod uet_value;
 mod value;
 
 pub use binding::{
@@ -53,6 +55,6 @@ pub use value::{
 };
 pub use {
     attribute::*, bth::*, cm::*, cm_value::*, erf::*, ethernet::*, ext::*, infiniband::*, ip::*, lldp::*,
-    mac_control::*, mad::*, mad_value::*, message::*, mrc::*, notice::*, perf::*, rpc::*, sa::*, smp::*,
-    storage::*, tag::*, tunnel::*, uet::*,
+    mac_control::*, mad::*, mad_value::*, message::*, mrc::*, notice::*, pds::*, perf::*, rpc::*, sa::*,
+    ses::*, smp::*, storage::*, tag::*, tunnel::*, uet_value::*,
 };
