@@ -101,7 +101,11 @@ def test_every_column_has_values_somewhere() -> None:
     }
     mrc = [rdmawire.Packet(rdmawire.craft(f"eth / ipv4 / udp / mrcbth opcode=mrc-{opcode} / {rest}")) for opcode, rest in headers.items()]
     assert (mrc[0].seth_entropy, mrc[3].tseth_tx_timestamp, mrc[3].reth_dma_len) == (3, 5, 4)
-    seen = {name for one in (packet, lanes, overlay, copy, *mrc) for name, found in one.to_dict().items() if found is not None}
+    contexts = ("pdsrequest spdcid=7 / sesstandard / payload 64", "pdsack / sesresponse", "pdsnack nack_code=2")
+    uet = [rdmawire.Packet(rdmawire.craft(f"eth / ipv4 / udp / {rest}")) for rest in contexts]
+    assert [one.uet_packet for one in uet] == ["RUD request", "ACK", "NACK"]
+    assert (uet[0].uet_spdcid, uet[0].uet_operation, uet[1].uet_return_code) == (7, "write", "OK")
+    seen = {name for one in (packet, lanes, overlay, copy, *mrc, *uet) for name, found in one.to_dict().items() if found is not None}
     for path in ALL:
         table = pyarrow.table(rdmawire.packets(path))
         seen |= {name for name in table.column_names if table[name].null_count < len(table)}

@@ -30,15 +30,16 @@ fn header<W: Write + ?Sized>(w: &mut W, layer: &Layer, bytes: &[u8]) -> Option<f
         Kind::TssCounter => write!(w, " TSC={}", view::<TssCounter>(bytes)?.tsc()),
         Kind::PdsRequest => {
             let request = view::<PdsRequest>(bytes)?;
-            let to = format_args!("DPDCID={:#x}", request.dpdcid().0);
             let flags = [(request.retransmit(), "retransmit"), (request.ack_req(), "ackreq")];
-            packet(w, request.kind(), request.psn(), request.spdcid(), to).and_then(|()| set(w, &flags))
+            let (kind, psn, from, to) = (request.kind(), request.psn(), request.spdcid(), request.dpdcid().0);
+            packet(w, kind, psn, from, format_args!("DPDCID={to:#x}")).and_then(|()| set(w, &flags))
         }
         Kind::PdsRequestSyn => {
             let request = view::<PdsRequestSyn>(bytes)?;
-            let to = format_args!("SYN offset={}", request.psn_offset());
             let flags = [(request.retransmit(), "retransmit"), (request.ack_req(), "ackreq")];
-            packet(w, request.kind(), request.psn(), request.spdcid(), to).and_then(|()| set(w, &flags))
+            let (kind, psn, from, at) =
+                (request.kind(), request.psn(), request.spdcid(), request.psn_offset());
+            packet(w, kind, psn, from, format_args!("SYN offset={at}")).and_then(|()| set(w, &flags))
         }
         Kind::PdsRequestCc => write!(w, " credits={}", view::<PdsRequestCc>(bytes)?.credit_target()),
         Kind::PdsAck => {
@@ -83,15 +84,15 @@ fn header<W: Write + ?Sized>(w: &mut W, layer: &Layer, bytes: &[u8]) -> Option<f
         }
         Kind::PdsControl => {
             let control = view::<PdsControl>(bytes)?;
-            let to = format_args!("DPDCID={:#x}", control.dpdcid().0);
+            let to = control.dpdcid().0;
             control_name(w, control.control_type())
-                .and_then(|()| numbers(w, control.psn(), control.spdcid(), to))
+                .and_then(|()| numbers(w, control.psn(), control.spdcid(), format_args!("DPDCID={to:#x}")))
         }
         Kind::PdsControlSyn => {
             let control = view::<PdsControlSyn>(bytes)?;
-            let to = format_args!("SYN offset={}", control.psn_offset());
+            let at = control.psn_offset();
             control_name(w, control.control_type())
-                .and_then(|()| numbers(w, control.psn(), control.spdcid(), to))
+                .and_then(|()| numbers(w, control.psn(), control.spdcid(), format_args!("SYN offset={at}")))
         }
         Kind::PdsRudi => {
             let rudi = view::<PdsRudi>(bytes)?;
