@@ -121,6 +121,8 @@ pub mod entropy;
 pub mod fabric;
 #[cfg(feature = "filter")]
 pub mod filter;
+#[cfg(feature = "analyze")]
+mod follow;
 #[cfg(feature = "frame")]
 pub mod frame;
 #[cfg(feature = "report")]

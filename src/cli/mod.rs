@@ -21,6 +21,7 @@ mod explain;
 #[cfg(all(unix, feature = "live"))]
 mod extcap;
 mod fabric;
+mod follow;
 mod fuzz_corpus;
 mod gate;
 #[cfg(feature = "parquet")]

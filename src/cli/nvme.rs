@@ -1,24 +1,17 @@
 //! `rdmawire nvme`: storage commands over RDMA, and what their time went to.
 
-use std::{
-    io::{self, Write},
-    path::PathBuf,
-};
+use std::io::{self, Write};
 
 use clap::Args;
 
 use super::{
     Outcome,
-    arg::{self, RocePorts},
-    input::{PartFiles, each, say_damage},
+    follow::{Follow, Following},
     list::{self, Column, number, words},
-    signals::{STOP, end_on_signal},
-    trace::{Captures, Merging, Trace, name_of_trace, write_json},
 };
 use rdmawire::{
-    dissect::dissect_with,
-    filter::FrameMeta,
-    icrc,
+    capture::Record,
+    dissect::Dissection,
     nvme::{CommandRow, Commands, OperationRow, QueueRow, Report},
     report::{
         Summary, clean,
@@ -36,73 +29,32 @@ use rdmawire::{
   rdmawire nvme x.pcap --commands --top 20
   rdmawire nvme x.pcap --json | jq '.operations[] | {command, namespace, p99: .latency.p99}'")]
 pub(super) struct Nvme {
-    /// Capture files; - is standard input. Each capture is answered for by itself, unless they are merged.
-    #[arg(required = true, value_name = "FILE")]
-    files: Vec<PathBuf>,
     #[command(flatten)]
-    merging: Merging,
-    /// Print each command, the slowest first; with --json, in the order of their responses.
-    #[arg(long)]
-    commands: bool,
-    /// Rows of each table; 0: all.
-    #[arg(long, value_name = "N", default_value_t = 20)]
-    top: usize,
-    /// Print a JSON object for each capture, on a line each.
-    #[arg(long)]
-    json: bool,
-    /// Follow only frames that match: `ip.dst == 10.0.0.2`; see `rdmawire explain filter`.
-    #[arg(short, long, value_name = "EXPR")]
-    filter: Option<String>,
-    #[command(flatten)]
-    roce: RocePorts,
+    following: Following,
 }
-
-/// Commands that are kept one by one.
-const KEPT: usize = 1 << 20;
 
 impl Nvme {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
-        end_on_signal(&STOP);
-        let mut outcome = Outcome::Done;
-        for captures in self.merging.traces(&self.files)? {
-            if !self.one(&captures)? {
-                outcome = Outcome::Failed;
-            }
-        }
-        Ok(outcome)
+        self.following.run::<Commands>()
+    }
+}
+
+impl Follow for Commands {
+    type Report = Report;
+
+    fn keeping(keep: usize) -> Self {
+        Commands::keeping(keep)
     }
 
-    /// Answers for one trace. Returns whether all of it could be read.
-    fn one(&self, captures: &[PartFiles]) -> anyhow::Result<bool> {
-        let (source, is_opened) = Trace::open(captures);
-        let Some(mut source) = source else { return Ok(false) };
-        let (filter, options) = (arg::filter(&self.filter)?, self.roce.options());
-        let mut commands = Commands::keeping(if self.commands { KEPT } else { 0 });
-        let read = each(&mut source, |number, record| {
-            let d = dissect_with(options, record.link, record.frame, record.wire_len);
-            let is_wanted = filter.as_ref().is_none_or(|filter| {
-                let icrc = Some(icrc::verify(&d));
-                filter.matches(&d, &FrameMeta { number, time_ns: record.time.0, icrc })
-            });
-            if is_wanted {
-                commands.push(number, record, &d);
-            }
-            Ok(())
-        })?;
-        source.captures().into_iter().flat_map(|capture| capture.files()).for_each(say_damage);
-        let name = name_of_trace(captures);
-        let is_whole = read.was_read_whole(&name);
-        let report = commands.finish();
-        let mut out = io::stdout().lock();
-        if self.json {
-            write_json(&source, &report, &mut out)?;
-        } else {
-            self.print(&name, &report, &mut out)?;
-        }
-        Ok(is_whole && is_opened)
+    fn push(&mut self, frame: u64, record: &Record<'_>, d: &Dissection<'_>) {
+        Commands::push(self, frame, record, d);
     }
 
-    fn print(&self, name: &str, report: &Report, out: &mut impl Write) -> io::Result<()> {
+    fn finish(self) -> Report {
+        Commands::finish(self)
+    }
+
+    fn print(report: &Report, name: &str, options: &Following, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "{}", clean(name))?;
         if report.queues.is_empty() {
             writeln!(out, "  no queue of NVMe over RDMA")?;
@@ -127,13 +79,13 @@ impl Nvme {
             report.findings.iter().try_for_each(|finding| writeln!(out, "  {finding}"))?;
         }
         let queues = report.queues.iter().enumerate().map(|(at, row)| queue_cells(at, row));
-        list::write(out, "Queues", &QUEUE, queues, self.top)?;
-        list::write(out, "Commands", &OPERATION, report.operations.iter().map(operation_cells), self.top)?;
-        if self.commands {
+        list::write(out, "Queues", &QUEUE, queues, options.top)?;
+        list::write(out, "Commands", &OPERATION, report.operations.iter().map(operation_cells), options.top)?;
+        if options.commands {
             let mut slowest: Vec<&CommandRow> = report.commands.iter().collect();
             slowest.sort_by_key(|row| (std::cmp::Reverse(row.time.latency_ns), row.frame));
             let slowest = slowest.into_iter().map(command_cells);
-            list::write(out, "Slowest commands", &COMMAND, slowest, self.top)?;
+            list::write(out, "Slowest commands", &COMMAND, slowest, options.top)?;
         }
         Ok(())
     }

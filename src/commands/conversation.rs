@@ -5,10 +5,10 @@ use std::{
     collections::{BTreeMap, VecDeque},
 };
 
-use super::{Key, KnownBy, Packet, Whole, iser, rds, rpc, smb, srp};
+use super::{KnownBy, Packet, Whole, iser, rds, rpc, smb, srp};
 use crate::{
     dissect::Address,
-    nvme::{Progress, Sums, Time},
+    follow::{Key, Progress, Sums, Time},
     upper::Protocol,
     wire::Reth,
 };

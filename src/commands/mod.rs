@@ -21,8 +21,8 @@ use std::{
 use crate::{
     capture::Record,
     dissect::{Address, Dissection},
+    follow::{HalfKnown, Key, Progress, Requests, Sums, Transfers},
     icrc::{self, State},
-    nvme::{Progress, Sums},
     opcode::{Operation, Service, Shape},
     upper::{Application, Message, Protocol},
     wire::{self, Bth, CmRep, CmReq, Reth},
@@ -33,10 +33,6 @@ pub use rows::{CommandRow, ConversationRow, FailedRow, KnownBy, OperationRow, Re
 
 /// Connections beyond this number are not followed.
 const MOST_CONVERSATIONS: usize = 1 << 14;
-/// Connections between two addresses that wait for the client's queue pair.
-const MOST_WAITING: usize = 256;
-/// Connection requests that wait for their reply.
-const MOST_REQUESTS: usize = 1 << 12;
 /// Bytes of a message that are kept until it is whole. Headers are at its beginning.
 const MOST_BYTES: usize = 8 << 10;
 /// Kinds of commands of all connections that are told one by one: numbers in packets may name any.
@@ -50,8 +46,8 @@ pub struct Commands {
     ways: HashMap<Key, Way, RandomState>,
     all: Vec<Conversation>,
     /// The connections between a client and a server of which the client's queue pair is not known.
-    half_known: HashMap<[Address; 2], Vec<usize>, RandomState>,
-    requests: HashMap<(Address, u32), Request, RandomState>,
+    half_known: HalfKnown,
+    requests: Requests<Request>,
     /// Completed commands by connection and operation.
     operations: BTreeMap<(usize, Cow<'static, str>), Sums>,
     /// Each with its connection, in the order of their replies, as far as they are kept.
@@ -64,40 +60,20 @@ pub struct Commands {
     said: Vec<Said>,
 }
 
-/// Packets from one address to a queue pair of another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Key {
-    src: Address,
-    dst: Address,
-    qp: u32,
-}
-
 #[derive(Debug)]
 struct Way {
     role: Role,
-    requests: Progress,
-    responses: Progress,
+    /// Commands are known by the side that asked and their number.
+    transfers: Transfers<(bool, u64)>,
     /// The message that is on its way.
     coming: Option<Coming>,
     /// First PSNs of the last messages.
     handled: VecDeque<u32>,
-    /// The command whose data the WRITE that is on its way carries.
-    writing: Option<(bool, u64)>,
-    /// Of READ requests on the opposite way: first PSN, number of PSNs, command.
-    reads: VecDeque<(u32, u32, (bool, u64))>,
 }
 
 impl Way {
     fn new(role: Role) -> Way {
-        Way {
-            role,
-            requests: Progress::default(),
-            responses: Progress::default(),
-            coming: None,
-            handled: VecDeque::new(),
-            writing: None,
-            reads: VecDeque::new(),
-        }
+        Way { role, transfers: Transfers::default(), coming: None, handled: VecDeque::new() }
     }
 }
 
@@ -211,13 +187,10 @@ impl Commands {
         if let Some(req) = d.get::<CmReq>() {
             let by_service = Application::of_service(req.service_id()).filter(|_| d.has(wire::Kind::IpCm));
             let known = by_service.map(|application| (application, KnownBy::Service)).or_else(by_private);
-            if self.requests.len() < MOST_REQUESTS {
-                let request = Request { qp: req.local_qpn().0, known };
-                self.requests.insert((src, req.local_comm_id().0), request);
-            }
+            self.requests.add(src, req.local_comm_id().0, Request { qp: req.local_qpn().0, known });
         }
         if let Some(rep) = d.get::<CmRep>() {
-            let Some(request) = self.requests.remove(&(dst, rep.remote_comm_id().0)) else { return };
+            let Some(request) = self.requests.take(dst, rep.remote_comm_id().0) else { return };
             let Some((application, by)) = request.known.or_else(by_private) else { return };
             let Some(protocol) = application.protocol().filter(|&is| is != Protocol::Nvme) else { return };
             let to = Key { src: dst, dst: src, qp: rep.local_qpn().0 };
@@ -237,11 +210,7 @@ impl Commands {
         self.all.push(Conversation::new(to, protocol, by));
         // A queue pair that is used again has another connection.
         self.ways.insert(to, Way::new(Role::ToServer(at)));
-        let waiting = self.half_known.entry([to.src, to.dst]).or_default();
-        if waiting.len() == MOST_WAITING {
-            waiting.remove(0);
-        }
-        waiting.push(at);
+        self.half_known.add(to, at);
         Some(at)
     }
 
@@ -250,18 +219,15 @@ impl Commands {
         let of = &mut self.all[at];
         of.client_qp = Some(client_qp);
         let (client, server) = (of.client, of.server);
-        if let Some(waiting) = self.half_known.get_mut(&[client, server]) {
-            waiting.retain(|&other| other != at);
-        }
+        self.half_known.remove(client, server, at);
         self.ways.insert(Key { src: server, dst: client, qp: client_qp }, Way::new(Role::ToClient(at)));
     }
 
     /// Whether a packet of a direction that is not known begins a connection, or is the reply on one.
     fn finds(&mut self, packet: &Packet<'_>) -> bool {
         let Some(protocol) = packet.protocol() else { return false };
-        let Key { src, dst, qp } = packet.key;
         let mut said = std::mem::take(&mut self.said);
-        let waiting = self.half_known.get(&[dst, src]).map_or(&[][..], Vec::as_slice);
+        let waiting = self.half_known.answered_by(packet.key);
         let mut found = waiting.iter().copied().filter(|&at| {
             let of = &self.all[at];
             said.clear();
@@ -280,7 +246,7 @@ impl Commands {
         self.said = said;
         match (first, second) {
             (Some(at), None) => {
-                self.bind(at, qp);
+                self.bind(at, packet.key.qp);
                 true
             }
             (None, _) if is_request => self.add(packet.key, protocol, KnownBy::Messages).is_some(),
@@ -291,29 +257,21 @@ impl Commands {
     fn on_packet(&mut self, packet: &Packet<'_>) {
         let Some(operation) = packet.shape.operation else { return };
         let Some(way) = self.ways.get_mut(&packet.key) else { return };
-        match operation {
-            Operation::Send | Operation::Write | Operation::ReadRequest => {
-                way.requests.see(packet.psn, packet.time);
-            }
-            Operation::ReadResponse => way.responses.see(packet.psn, packet.time),
-            _ => {}
-        }
+        way.transfers.see(operation, packet.psn, packet.time);
         match (operation, way.role) {
             (Operation::Send, _) => self.on_send(packet),
             (Operation::ReadRequest, role) => self.on_read_request(packet, role),
             (Operation::ReadResponse, Role::ToServer(at) | Role::ToClient(at)) => {
-                let distance = |first: u32| packet.psn.wrapping_sub(first) & 0xff_ffff;
-                let read = way.reads.iter().rev().find(|(first, psns, _)| distance(*first) < *psns);
-                if let Some(&(_, _, id)) = read {
+                if let Some((id, _)) = way.transfers.read_by(packet.psn) {
                     self.all[at].on_data(id, packet);
                 }
             }
             (Operation::Write, role) => {
                 let (Role::ToServer(at) | Role::ToClient(at)) = role;
                 if let Some(reth) = packet.reth {
-                    way.writing = self.all[at].with_memory(role == Role::ToClient(at), reth);
+                    way.transfers.writing = self.all[at].with_memory(role == Role::ToClient(at), reth);
                 }
-                if let Some(id) = way.writing {
+                if let Some(id) = way.transfers.writing {
                     self.all[at].on_data(id, packet);
                 }
             }
@@ -323,8 +281,6 @@ impl Commands {
 
     /// Who reads has been given the memory before: its requests go against the request that named it.
     fn on_read_request(&mut self, packet: &Packet<'_>, role: Role) {
-        /// READs that are on their way.
-        const KEPT: usize = 256;
         let (Role::ToServer(at) | Role::ToClient(at)) = role;
         let Some(reth) = packet.reth else { return };
         let of = &mut self.all[at];
@@ -332,11 +288,7 @@ impl Commands {
         of.moves(id, packet.time);
         let Some(back) = of.key_back(role == Role::ToServer(at)) else { return };
         if let Some(way) = self.ways.get_mut(&back) {
-            if way.reads.len() == KEPT {
-                way.reads.pop_front();
-            }
-            // At most: no path MTU is smaller.
-            way.reads.push_back((packet.psn, reth.dma_len().div_ceil(256).max(1), id));
+            way.transfers.await_read(packet.psn, reth, id);
         }
     }
 
@@ -406,7 +358,7 @@ impl Commands {
             .into_iter()
             .flatten()
             .filter_map(|key| self.ways.get(&key))
-            .flat_map(|way| [&way.requests, &way.responses])
+            .flat_map(|way| [&way.transfers.requests, &way.transfers.responses])
             .collect();
         for said in said.drain(..) {
             for done in of.take(said, whole, &progress) {

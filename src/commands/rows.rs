@@ -9,10 +9,10 @@ use super::{
     conversation::{Conversation, Done},
 };
 use crate::{
-    nvme::{Sums, Time},
+    follow::{Sums, Time, recovery, shares},
     report::{
         Summary,
-        units::{bytes, count, duration, percent, several},
+        units::{bytes, duration, several, times},
     },
 };
 
@@ -205,12 +205,8 @@ impl From<Time> for TimeRow {
 impl TimeRow {
     /// The parts as shares, the largest first, as "server 82 %, data 18 %".
     pub fn sentence(&self) -> String {
-        let share = |ns: u64| percent(ns as f64 / self.latency_ns.max(1) as f64);
-        let mut parts =
-            [("server", self.server_ns), ("data", self.data_ns), ("recovery", self.recovering_ns)];
-        parts.sort_by_key(|&(_, ns)| std::cmp::Reverse(ns));
-        let shown = parts.iter().filter(|(_, ns)| *ns > 0);
-        shown.map(|&(name, ns)| format!("{name} {}", share(ns))).collect::<Vec<_>>().join(", ")
+        let parts = [("server", self.server_ns), ("data", self.data_ns), ("recovery", self.recovering_ns)];
+        shares(self.latency_ns, parts)
     }
 }
 
@@ -282,8 +278,7 @@ fn conversation_row(of: &Conversation, end: i64) -> ConversationRow {
 }
 
 fn operation_row(connection: usize, of: &Conversation, name: Cow<'static, str>, sums: &Sums) -> OperationRow {
-    let seconds = sums.last.saturating_sub(sums.first) as f64 / 1e9;
-    let rate = |n: u64| (seconds > 0.0).then(|| n as f64 / seconds);
+    let [per_second, bytes_per_second] = sums.per_second();
     OperationRow {
         connection,
         protocol: of.protocol.name(),
@@ -292,8 +287,8 @@ fn operation_row(connection: usize, of: &Conversation, name: Cow<'static, str>, 
         failed: sums.failed,
         size_bytes: sums.bytes,
         latency: sums.latency.summary(),
-        per_second: rate(sums.latency.count()),
-        bytes_per_second: rate(sums.bytes),
+        per_second,
+        bytes_per_second,
         time: sums.time.into(),
     }
 }
@@ -348,21 +343,14 @@ fn findings(report: &Report, shown: &[&Conversation], end: i64) -> Vec<String> {
                 duration(end.saturating_sub(open.start).max(0) as u64),
             ));
         }
-        let time = &row.time;
-        if time.recovering_ns > time.latency_ns / 20 {
-            all.push(format!(
-                "{}: {} of the time of its commands went to recovery from losses: the network, see rdmawire analyze",
-                who(row),
-                percent(time.recovering_ns as f64 / time.latency_ns.max(1) as f64),
-            ));
-        }
+        all.extend(recovery(&who(row), row.time.recovering_ns, row.time.latency_ns));
     }
     for row in &report.failed {
-        let times = if row.count == 1 { "once".to_owned() } else { format!("{} times", count(row.count)) };
         all.push(format!(
-            "{}: {} failed {times} with {} [frame {}]",
+            "{}: {} failed {} with {} [frame {}]",
             who(&report.connections[row.connection]),
             row.operation,
+            times(row.count),
             row.meaning,
             row.first_frame,
         ));

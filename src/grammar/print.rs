@@ -60,6 +60,11 @@ pub fn several(n: u64, noun: &str) -> String {
     format!("{} {}", count(n), plural(n, noun))
 }
 
+/// How often: "once", "1,234 times".
+pub fn times(n: u64) -> String {
+    if n == 1 { "once".to_owned() } else { format!("{} times", count(n)) }
+}
+
 /// The noun for so many: "packet" for 1, else "packets".
 pub fn plural(n: u64, noun: &str) -> Cow<'_, str> {
     match noun.strip_suffix('y').filter(|stem| !stem.ends_with(['a', 'e', 'o'])) {

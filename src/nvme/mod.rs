@@ -5,12 +5,11 @@
 //! what the controller and the network behind the tap took, transfer of data, and recovery from losses.
 
 mod capsule;
-mod progress;
 mod queue;
 mod rows;
 
 use std::{
-    collections::{BTreeMap, HashMap, VecDeque},
+    collections::{BTreeMap, HashMap},
     hash::RandomState,
     sync::Arc,
 };
@@ -18,6 +17,7 @@ use std::{
 use crate::{
     capture::Record,
     dissect::{Address, Dissection},
+    follow::{HalfKnown, Key, Requests, Sums, Transfers},
     icrc::{self, State},
     opcode::{Operation, Service, Shape},
     wire::{self, Aeth, Bth, CmRep, CmReq, IpCm, Reth},
@@ -26,16 +26,10 @@ use capsule::{CQE, Command, Cqe, Sqe};
 use queue::Queue;
 
 pub use capsule::DataDirection;
-pub(crate) use progress::Progress;
-pub(crate) use queue::{Sums, Time};
 pub use rows::{CommandRow, FailedRow, OperationRow, QueueRow, Report, SCHEMA, TimeRow};
 
 /// Queues beyond this number are not followed.
 const MOST_QUEUES: usize = 1 << 16;
-/// Queues between two addresses that wait for the host's queue pair: each packet of an unknown direction is compared with all of them.
-const MOST_WAITING: usize = 256;
-/// Connection requests that wait for their reply.
-const MOST_REQUESTS: usize = 1 << 12;
 /// Ports of NVMe over Fabrics: subsystems and discovery (IANA).
 const PORTS: [u16; 2] = [4420, 8009];
 
@@ -45,10 +39,10 @@ pub struct Commands {
     ways: HashMap<Key, Way, RandomState>,
     queues: Vec<Queue>,
     /// The queues between a host and a controller of which the host's queue pair is not known.
-    half_known: HashMap<[Address; 2], Vec<usize>, RandomState>,
-    requests: HashMap<(Address, u32), Request, RandomState>,
+    half_known: HalfKnown,
+    requests: Requests<Request>,
     /// Commands that were completed, by kind.
-    operations: BTreeMap<Kind, queue::Sums>,
+    operations: BTreeMap<Kind, Sums>,
     /// Each with its queue, in their order, as far as they are kept.
     done: Vec<(usize, queue::Done)>,
     keep: usize,
@@ -60,29 +54,15 @@ pub struct Commands {
 /// Commands of one kind: of this host to this controller and subsystem, on the admin queue or not, to this namespace.
 type Kind = (Address, Address, Option<Arc<str>>, bool, Command, Option<u32>);
 
-/// Packets from one address to a queue pair of another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Key {
-    src: Address,
-    dst: Address,
-    qp: u32,
-}
-
 #[derive(Debug)]
 struct Way {
     role: Role,
-    requests: Progress,
-    responses: Progress,
-    /// The command whose data the WRITE that is on its way carries.
-    writing: Option<u16>,
-    /// Of READ requests on the opposite way: first PSN, number of PSNs, command.
-    reads: VecDeque<(u32, u32, u16)>,
+    transfers: Transfers<u16>,
 }
 
 impl Way {
     fn new(role: Role) -> Way {
-        let (requests, responses) = Default::default();
-        Way { role, requests, responses, writing: None, reads: VecDeque::new() }
+        Way { role, transfers: Transfers::default() }
     }
 }
 
@@ -160,12 +140,10 @@ impl Commands {
     fn on_management(&mut self, d: &Dissection<'_>, src: Address, dst: Address) {
         if let Some(req) = d.get::<CmReq>() {
             let Some(request) = Request::of(d, req) else { return };
-            if self.requests.len() < MOST_REQUESTS {
-                self.requests.insert((src, req.local_comm_id().0), request);
-            }
+            self.requests.add(src, req.local_comm_id().0, request);
         }
         if let Some(rep) = d.get::<CmRep>() {
-            let Some(request) = self.requests.remove(&(dst, rep.remote_comm_id().0)) else { return };
+            let Some(request) = self.requests.take(dst, rep.remote_comm_id().0) else { return };
             let controller_qp = rep.local_qpn().0;
             let to = Key { src: dst, dst: src, qp: controller_qp };
             if let Some(at) = self.add_queue(to) {
@@ -186,11 +164,7 @@ impl Commands {
         self.queues.push(Queue::new(to.src, to.dst, to.qp));
         // A queue pair that is used again has another queue.
         self.ways.insert(to, Way::new(Role::ToController(at)));
-        let waiting = self.half_known.entry([to.src, to.dst]).or_default();
-        if waiting.len() == MOST_WAITING {
-            waiting.remove(0);
-        }
-        waiting.push(at);
+        self.half_known.add(to, at);
         Some(at)
     }
 
@@ -199,9 +173,7 @@ impl Commands {
         let of = &mut self.queues[at];
         of.host_qp = Some(host_qp);
         let (host, controller) = (of.host, of.controller);
-        if let Some(waiting) = self.half_known.get_mut(&[host, controller]) {
-            waiting.retain(|&other| other != at);
-        }
+        self.half_known.remove(host, controller, at);
         let back = Key { src: controller, dst: host, qp: host_qp };
         self.ways.insert(back, Way::new(Role::ToHost(at)));
     }
@@ -217,13 +189,7 @@ impl Commands {
             return;
         }
         let Some(way) = self.ways.get_mut(&packet.key) else { return };
-        match operation {
-            Operation::Send | Operation::Write | Operation::ReadRequest => {
-                way.requests.see(packet.psn, packet.time)
-            }
-            Operation::ReadResponse => way.responses.see(packet.psn, packet.time),
-            _ => {}
-        }
+        way.transfers.see(operation, packet.psn, packet.time);
         match way.role {
             Role::ToController(at) => self.on_to_controller(at, packet, operation),
             Role::ToHost(at) => self.on_to_host(at, packet, operation),
@@ -232,9 +198,7 @@ impl Commands {
 
     /// Whether [`finds_queue`](Self::finds_queue) may find one.
     fn may_be_of_queue(&self, packet: &Packet<'_>, operation: Operation) -> bool {
-        let waits =
-            || self.half_known.get(&[packet.key.dst, packet.key.src]).is_some_and(|all| !all.is_empty());
-        packet.may_be_command(operation) || waits()
+        packet.may_be_command(operation) || !self.half_known.answered_by(packet.key).is_empty()
     }
 
     /// Whether a packet of a direction that is not known is of a queue: a command begins one, a response or an acknowledgement is of one.
@@ -247,7 +211,7 @@ impl Commands {
             return Sqe::read(packet.payload).is_some() && self.add_queue(packet.key).is_some();
         }
         let [src, dst] = [packet.key.src, packet.key.dst];
-        let Some(waiting) = self.half_known.get(&[dst, src]) else { return false };
+        let waiting = self.half_known.answered_by(packet.key);
         let response = match operation {
             Operation::Send if packet.len as usize == CQE => Cqe::read(packet.payload),
             _ => None,
@@ -256,7 +220,7 @@ impl Commands {
             Some(response) => self.queues[at].has_open(response.id()),
             None if operation == Operation::Acknowledge && !packet.is_nak => {
                 let to = Key { src: dst, dst: src, qp: self.queues[at].controller_qp };
-                self.ways.get(&to).is_some_and(|way| way.requests.has_sent(packet.psn))
+                self.ways.get(&to).is_some_and(|way| way.transfers.requests.has_sent(packet.psn))
             }
             None => false,
         };
@@ -277,10 +241,8 @@ impl Commands {
             },
             Operation::Send => of.on_capsule_data(packet),
             Operation::ReadResponse => {
-                let distance = |first: u32| packet.psn.wrapping_sub(first) & 0xff_ffff;
-                let read = way.reads.iter().rev().find(|(first, psns, _)| distance(*first) < *psns);
-                if let Some(&(first, _, id)) = read {
-                    of.on_data(id, packet, packet.psn == first);
+                if let Some((id, is_first)) = way.transfers.read_by(packet.psn) {
+                    of.on_data(id, packet, is_first);
                 }
             }
             _ => {}
@@ -297,7 +259,10 @@ impl Commands {
                     return;
                 };
                 let ways = [self.ways.get(&to), self.ways.get(&packet.key)];
-                let progress = ways.into_iter().flatten().flat_map(|way| [&way.requests, &way.responses]);
+                let progress = ways
+                    .into_iter()
+                    .flatten()
+                    .flat_map(|way| [&way.transfers.requests, &way.transfers.responses]);
                 let completed = of.complete(&response, packet, progress);
                 completed.into_iter().for_each(|done| self.count(at, done));
             }
@@ -307,23 +272,17 @@ impl Commands {
                 else {
                     return;
                 };
-                // At most: no path MTU is smaller.
-                let psns = reth.dma_len().div_ceil(256).max(1);
                 if let Some(way) = self.ways.get_mut(&to) {
-                    const KEPT: usize = 256;
-                    if way.reads.len() == KEPT {
-                        way.reads.pop_front();
-                    }
-                    way.reads.push_back((packet.psn, psns, id));
+                    way.transfers.await_read(packet.psn, reth, id);
                 }
                 of.on_read_request(id, packet);
             }
             Operation::Write => {
                 let Some(way) = self.ways.get_mut(&packet.key) else { return };
                 if let Some(reth) = packet.reth {
-                    way.writing = of.with_memory(reth);
+                    way.transfers.writing = of.with_memory(reth);
                 }
-                if let Some(id) = way.writing {
+                if let Some(id) = way.transfers.writing {
                     of.on_data(id, packet, false);
                 }
             }
@@ -339,7 +298,7 @@ impl Commands {
         if done.is_counted {
             let kind =
                 (of.host, of.controller, of.subsystem.clone(), of.is_admin(), done.command, done.namespace);
-            self.operations.entry(kind).or_default().add(&done);
+            done.add_to(self.operations.entry(kind).or_default());
         }
         if self.done.len() < self.keep {
             self.done.push((at, done));

@@ -9,9 +9,12 @@ use std::{
 use super::{
     Packet,
     capsule::{Command, Cqe, Data, SQE, Sqe, Status},
-    progress::{Progress, union},
 };
-use crate::{analyze::metric::latency::Distribution, dissect::Address, wire::Reth};
+use crate::{
+    dissect::Address,
+    follow::{Progress, Sums, Time},
+    wire::Reth,
+};
 
 /// A submission queue and its completion queue: one connection.
 #[derive(Debug)]
@@ -78,26 +81,6 @@ pub(super) struct Done {
     pub(super) status: Status,
     pub(super) bytes: u64,
     pub(super) time: Time,
-}
-
-/// What the time of commands went to, in nanoseconds: the parts add up to the whole.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Time {
-    pub(crate) latency: u64,
-    pub(crate) recovering: u64,
-    pub(crate) data: u64,
-    pub(crate) controller: u64,
-}
-
-/// Commands of one kind.
-#[derive(Debug, Default)]
-pub(crate) struct Sums {
-    pub(crate) latency: Distribution,
-    pub(crate) time: Time,
-    pub(crate) bytes: u64,
-    pub(crate) failed: u64,
-    pub(crate) first: i64,
-    pub(crate) last: i64,
 }
 
 /// How many commands were outstanding, over time.
@@ -309,7 +292,7 @@ impl Queue {
             *count += 1;
         }
         if done.is_counted {
-            self.sums.add(done);
+            done.add_to(&mut self.sums);
         }
         if done.command.is_keep_alive(self.is_admin()) {
             self.slowest_keep_alive = self.slowest_keep_alive.max(Some(done.time.latency));
@@ -329,50 +312,9 @@ impl Open {
     }
 }
 
-impl Time {
-    /// From a command's first packet to its answer, with the time of its last packet between; `moving`: from the first packet of data to the
-    /// last. Recovery goes before data, data before the controller.
-    pub(crate) fn cut<'a>(
-        [start, sent, end]: [i64; 3],
-        moving: Option<(i64, i64)>,
-        progress: impl Iterator<Item = &'a Progress>,
-    ) -> Time {
-        let mut recovering: Vec<(i64, i64)> =
-            progress.flat_map(|one| one.within(start, end).collect::<Vec<_>>()).collect();
-        let latency = end.saturating_sub(start).max(0) as u64;
-        let recovered = union(&mut recovering).min(latency);
-        recovering.extend(moving);
-        recovering.push((start, sent));
-        let both = union(&mut recovering).min(latency);
-        Time { latency, recovering: recovered, data: both - recovered, controller: latency - both }
-    }
-
-    /// The times of a capture may say anything: sums end at the largest number.
-    pub(crate) fn add(&mut self, other: &Time) {
-        let grow = |to: &mut u64, more: u64| *to = to.saturating_add(more);
-        grow(&mut self.latency, other.latency);
-        grow(&mut self.recovering, other.recovering);
-        grow(&mut self.data, other.data);
-        grow(&mut self.controller, other.controller);
-    }
-}
-
-impl Sums {
-    pub(super) fn add(&mut self, done: &Done) {
-        self.take(done.start, &done.time, done.bytes, done.status.is_error());
-    }
-
-    /// A command that is completed: when it began, what its time went to, its bytes, and whether it failed.
-    pub(crate) fn take(&mut self, start: i64, time: &Time, bytes: u64, is_failed: bool) {
-        if self.latency.count() == 0 {
-            self.first = start;
-        }
-        self.first = self.first.min(start);
-        self.last = self.last.max(start.saturating_add_unsigned(time.latency));
-        self.latency.add(time.latency);
-        self.time.add(time);
-        self.bytes = self.bytes.saturating_add(bytes);
-        self.failed += u64::from(is_failed);
+impl Done {
+    pub(super) fn add_to(&self, sums: &mut Sums) {
+        sums.take(self.start, &self.time, self.bytes, self.status.is_error());
     }
 }
 

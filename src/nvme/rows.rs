@@ -5,13 +5,14 @@ use serde::Serialize;
 use super::{
     Commands, Kind,
     capsule::DataDirection,
-    queue::{Done, Queue, Sums, Time},
+    queue::{Done, Queue},
 };
 use crate::{
     dissect::Address,
+    follow::{Sums, Time, recovery, shares},
     report::{
         Summary,
-        units::{bytes, count, duration, percent, several},
+        units::{bytes, count, duration, percent, several, times},
     },
 };
 
@@ -181,12 +182,9 @@ impl From<Time> for TimeRow {
 impl TimeRow {
     /// The parts as shares, the largest first, as "controller 82 %, data 18 %".
     pub fn sentence(&self) -> String {
-        let share = |ns: u64| percent(ns as f64 / self.latency_ns.max(1) as f64);
-        let mut parts =
+        let parts =
             [("controller", self.controller_ns), ("data", self.data_ns), ("recovery", self.recovering_ns)];
-        parts.sort_by_key(|&(_, ns)| std::cmp::Reverse(ns));
-        let shown = parts.iter().filter(|(_, ns)| *ns > 0);
-        shown.map(|&(name, ns)| format!("{name} {}", share(ns))).collect::<Vec<_>>().join(", ")
+        shares(self.latency_ns, parts)
     }
 }
 
@@ -275,8 +273,7 @@ fn queue_row(queue: &Queue, end: i64) -> QueueRow {
 
 fn operation_row((kind, sums): (&Kind, &Sums)) -> OperationRow {
     let &(host, controller, ref subsystem, is_admin, command, namespace) = kind;
-    let seconds = sums.last.saturating_sub(sums.first) as f64 / 1e9;
-    let rate = |n: u64| (seconds > 0.0).then(|| n as f64 / seconds);
+    let [per_second, bytes_per_second] = sums.per_second();
     let address = |address: Address| address.to_string();
     OperationRow {
         host: address(host),
@@ -289,8 +286,8 @@ fn operation_row((kind, sums): (&Kind, &Sums)) -> OperationRow {
         completed: sums.latency.count(),
         failed: sums.failed,
         data_bytes: sums.bytes,
-        per_second: rate(sums.latency.count()),
-        bytes_per_second: rate(sums.bytes),
+        per_second,
+        bytes_per_second,
         latency: sums.latency.summary(),
         time: sums.time.into(),
     }
@@ -366,13 +363,7 @@ fn findings(report: &Report, shown: &[&Queue], end: i64) -> Vec<String> {
                 count(row.entries.unwrap_or(0).into()),
             ));
         }
-        let time = &row.time;
-        if time.recovering_ns > time.latency_ns / 20 {
-            all.push(format!(
-                "{who}: {} of the time of its commands went to recovery from losses: the network, see rdmawire analyze",
-                percent(time.recovering_ns as f64 / time.latency_ns.max(1) as f64),
-            ));
-        }
+        all.extend(recovery(&who, row.time.recovering_ns, row.time.latency_ns));
     }
     for row in &report.failed {
         let queue = &report.queues[row.queue];
@@ -382,7 +373,7 @@ fn findings(report: &Report, shown: &[&Queue], end: i64) -> Vec<String> {
             queue.controller,
             queue.name(),
             row.command,
-            if row.count == 1 { "once".to_owned() } else { format!("{} times", count(row.count)) },
+            times(row.count),
             row.status,
             row.meaning,
             if row.do_not_retry { " (do not retry)" } else { "" },

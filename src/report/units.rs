@@ -3,7 +3,7 @@
 use super::Bounds;
 use crate::utc::Utc;
 
-pub use crate::grammar::print::{bit_rate as bits, bytes, count, duration, plural, rate, several};
+pub use crate::grammar::print::{bit_rate as bits, bytes, count, duration, plural, rate, several, times};
 
 /// So many bytes in so many nanoseconds, as "98.2 Gbit/s".
 pub fn bits_per_second(bytes: u64, ns: u64) -> String {

@@ -101,10 +101,12 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("taps", &["wire", "opcode", "checksum", "dissect", "icrc", "capture", "report", "analyze"]),
     // What hosts count: a metric, and bounds from the report.
     ("counters", &["wire", "named", "opcode", "sums", "icrc", "report", "analyze"]),
-    // Storage commands, with latencies as the analysis sums them.
-    ("nvme", &["wire", "opcode", "dissect", "icrc", "capture", "report", "analyze"]),
-    // Commands of other applications, whose time is cut in the same way.
-    ("commands", &["wire", "opcode", "upper", "dissect", "icrc", "capture", "report", "nvme"]),
+    // What followers of commands have in common, with latencies as the analysis sums them.
+    ("follow", &["wire", "opcode", "dissect", "report", "analyze"]),
+    // Storage commands.
+    ("nvme", &["wire", "opcode", "dissect", "icrc", "capture", "report", "follow"]),
+    // Commands of other applications.
+    ("commands", &["wire", "opcode", "upper", "dissect", "icrc", "capture", "report", "follow"]),
     // A subnet, as its management datagrams show it.
     ("fabric", &["wire", "opcode", "dissect", "icrc", "capture", "report"]),
     // Source ports of queue pairs that the user names as the analysis has them.

@@ -1,0 +1,106 @@
+//! What commands that follow the commands of upper layers have in common: their options, reading, and what is printed when.
+
+use std::{
+    io::{self, Write},
+    path::PathBuf,
+};
+
+use clap::Args;
+use serde::Serialize;
+
+use super::{
+    Outcome,
+    arg::{self, RocePorts},
+    input::{PartFiles, each, say_damage},
+    signals::{STOP, end_on_signal},
+    trace::{Captures, Merging, Trace, name_of_trace, write_json},
+};
+use rdmawire::{
+    capture::Record,
+    dissect::{Dissection, dissect_with},
+    filter::FrameMeta,
+    icrc,
+};
+
+#[derive(Debug, Args)]
+pub(super) struct Following {
+    /// Capture files; - is standard input. Each capture is answered for by itself, unless they are merged.
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    merging: Merging,
+    /// Print each command, the slowest first; with --json, in the order of their responses.
+    #[arg(long)]
+    pub(super) commands: bool,
+    /// Rows of each table; 0: all.
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(super) top: usize,
+    /// Print a JSON object for each capture, on a line each.
+    #[arg(long)]
+    json: bool,
+    /// Follow only frames that match: `ip.dst == 10.0.0.2`; see `rdmawire explain filter`.
+    #[arg(short, long, value_name = "EXPR")]
+    filter: Option<String>,
+    #[command(flatten)]
+    roce: RocePorts,
+}
+
+/// Follows commands, frame by frame.
+pub(super) trait Follow {
+    type Report: Serialize;
+
+    /// Keeps so many commands one by one for the report.
+    fn keeping(keep: usize) -> Self;
+    /// One frame and its number, from 1.
+    fn push(&mut self, frame: u64, record: &Record<'_>, d: &Dissection<'_>);
+    /// What the frames show.
+    fn finish(self) -> Self::Report;
+    /// Prints the report of a trace of this name as text.
+    fn print(report: &Self::Report, name: &str, options: &Following, out: &mut impl Write) -> io::Result<()>;
+}
+
+/// Commands that are kept one by one.
+const KEPT: usize = 1 << 20;
+
+impl Following {
+    pub(super) fn run<F: Follow>(self) -> anyhow::Result<Outcome> {
+        end_on_signal(&STOP);
+        let mut outcome = Outcome::Done;
+        for captures in self.merging.traces(&self.files)? {
+            if !self.one::<F>(&captures)? {
+                outcome = Outcome::Failed;
+            }
+        }
+        Ok(outcome)
+    }
+
+    /// Answers for one trace. Returns whether all of it could be read.
+    fn one<F: Follow>(&self, captures: &[PartFiles]) -> anyhow::Result<bool> {
+        let (source, is_opened) = Trace::open(captures);
+        let Some(mut source) = source else { return Ok(false) };
+        let (filter, options) = (arg::filter(&self.filter)?, self.roce.options());
+        let mut commands = F::keeping(if self.commands { KEPT } else { 0 });
+        let read = each(&mut source, |number, record| {
+            let d = dissect_with(options, record.link, record.frame, record.wire_len);
+            let is_wanted = filter.as_ref().is_none_or(|filter| {
+                let icrc = Some(icrc::verify(&d));
+                filter.matches(&d, &FrameMeta { number, time_ns: record.time.0, icrc })
+            });
+            if is_wanted {
+                commands.push(number, record, &d);
+            }
+            Ok(())
+        })?;
+        source.captures().into_iter().flat_map(|capture| capture.files()).for_each(say_damage);
+        let name = name_of_trace(captures);
+        let is_whole = read.was_read_whole(&name);
+        let report = commands.finish();
+        let mut out = io::stdout().lock();
+        if self.json {
+            write_json(&source, &report, &mut out)?;
+        } else {
+            F::print(&report, &name, self, &mut out)?;
+        }
+        Ok(is_whole && is_opened)
+    }
+}

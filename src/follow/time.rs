@@ -1,0 +1,91 @@
+//! What the time of commands went to, and how that reads.
+
+use super::progress::{Progress, union};
+use crate::{analyze::metric::latency::Distribution, report::units::percent};
+
+/// What the time of commands went to, in nanoseconds: the parts add up to the whole.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Time {
+    pub(crate) latency: u64,
+    pub(crate) recovering: u64,
+    pub(crate) data: u64,
+    pub(crate) controller: u64,
+}
+
+/// Commands of one kind.
+#[derive(Debug, Default)]
+pub(crate) struct Sums {
+    pub(crate) latency: Distribution,
+    pub(crate) time: Time,
+    pub(crate) bytes: u64,
+    pub(crate) failed: u64,
+    pub(crate) first: i64,
+    pub(crate) last: i64,
+}
+
+impl Time {
+    /// From a command's first packet to its answer, with the time of its last packet between; `moving`: from the first packet of data to the
+    /// last. Recovery goes before data, data before the controller.
+    pub(crate) fn cut<'a>(
+        [start, sent, end]: [i64; 3],
+        moving: Option<(i64, i64)>,
+        progress: impl Iterator<Item = &'a Progress>,
+    ) -> Time {
+        let mut recovering: Vec<(i64, i64)> =
+            progress.flat_map(|one| one.within(start, end).collect::<Vec<_>>()).collect();
+        let latency = end.saturating_sub(start).max(0) as u64;
+        let recovered = union(&mut recovering).min(latency);
+        recovering.extend(moving);
+        recovering.push((start, sent));
+        let both = union(&mut recovering).min(latency);
+        Time { latency, recovering: recovered, data: both - recovered, controller: latency - both }
+    }
+
+    /// The times of a capture may say anything: sums end at the largest number.
+    pub(crate) fn add(&mut self, other: &Time) {
+        let grow = |to: &mut u64, more: u64| *to = to.saturating_add(more);
+        grow(&mut self.latency, other.latency);
+        grow(&mut self.recovering, other.recovering);
+        grow(&mut self.data, other.data);
+        grow(&mut self.controller, other.controller);
+    }
+}
+
+impl Sums {
+    /// A command that is completed: when it began, what its time went to, its bytes, and whether it failed.
+    pub(crate) fn take(&mut self, start: i64, time: &Time, bytes: u64, is_failed: bool) {
+        if self.latency.count() == 0 {
+            self.first = start;
+        }
+        self.first = self.first.min(start);
+        self.last = self.last.max(start.saturating_add_unsigned(time.latency));
+        self.latency.add(time.latency);
+        self.time.add(time);
+        self.bytes = self.bytes.saturating_add(bytes);
+        self.failed += u64::from(is_failed);
+    }
+
+    /// Commands, and bytes, per second, from the first command to the last answer; `None` where that is no time.
+    pub(crate) fn per_second(&self) -> [Option<f64>; 2] {
+        let seconds = self.last.saturating_sub(self.first) as f64 / 1e9;
+        [self.latency.count(), self.bytes].map(|n| (seconds > 0.0).then(|| n as f64 / seconds))
+    }
+}
+
+/// Parts of a time as shares, the largest first, as "server 82 %, data 18 %".
+pub(crate) fn shares(latency_ns: u64, mut parts: [(&str, u64); 3]) -> String {
+    let share = |ns: u64| percent(ns as f64 / latency_ns.max(1) as f64);
+    parts.sort_by_key(|&(_, ns)| std::cmp::Reverse(ns));
+    let shown = parts.iter().filter(|(_, ns)| *ns > 0);
+    shown.map(|&(name, ns)| format!("{name} {}", share(ns))).collect::<Vec<_>>().join(", ")
+}
+
+/// What to say of who lost more than a twentieth of the time of its commands to recovery.
+pub(crate) fn recovery(who: &str, recovering_ns: u64, latency_ns: u64) -> Option<String> {
+    let share = percent(recovering_ns as f64 / latency_ns.max(1) as f64);
+    (recovering_ns > latency_ns / 20).then(|| {
+        format!(
+            "{who}: {share} of the time of its commands went to recovery from losses: the network, see rdmawire analyze"
+        )
+    })
+}
