@@ -105,7 +105,12 @@ def test_every_column_has_values_somewhere() -> None:
     uet = [rdmawire.Packet(rdmawire.craft(f"eth / ipv4 / udp / {rest}")) for rest in contexts]
     assert [one.uet_packet for one in uet] == ["RUD request", "ACK", "NACK"]
     assert (uet[0].uet_spdcid, uet[0].uet_operation, uet[1].uet_return_code) == (7, "write", "OK")
-    seen = {name for one in (packet, lanes, overlay, copy, *mrc, *uet) for name, found in one.to_dict().items() if found is not None}
+    hops = "ifahop device_id=7 residence_ns=900 queue_depth=5 / ifahop device_id=6 residence_ns=100"
+    ifa = rdmawire.Packet(rdmawire.craft(f"eth / ipv4 / ifa / udp / ifametadata / {hops} / bth opcode=rc-send-only / payload 4"))
+    assert (ifa.telemetry_hops, ifa.telemetry_delay_ns, ifa.telemetry_max_delay_device, ifa.telemetry_max_queue_depth) == (2, 1000, 7, 5)
+    csig = rdmawire.Packet(rdmawire.craft(f"eth / csigtag signal=2 value=9 locator=3 {roce}"))
+    assert (csig.csig_signal, csig.csig_value, csig.csig_locator) == (2, 9, 3)
+    seen = {name for one in (packet, lanes, overlay, copy, ifa, csig, *mrc, *uet) for name, found in one.to_dict().items() if found is not None}
     for path in ALL:
         table = pyarrow.table(rdmawire.packets(path))
         seen |= {name for name in table.column_names if table[name].null_count < len(table)}

@@ -74,6 +74,8 @@ named! {
         UetType "uet_type",
         /// Of Ultra Ethernet: which header of the semantic sublayer follows.
         UetNextHeader "uet_next_header",
+        /// How many words of metadata IFA and INT have.
+        TelemetryLength "telemetry_length",
     }
 }
 
@@ -124,6 +126,7 @@ impl ComputedField {
             (Kind::Erf, "record_len" | "wire_len") => ComputedField::ErfLength,
             (kind, "kind" | "syn" | "epsn" | "sp" | "cc_type") if kind.is_uet() => ComputedField::UetType,
             (kind, "next_header") if kind.is_uet() => ComputedField::UetNextHeader,
+            (Kind::IfaMetadata | Kind::IntShim, "length") => ComputedField::TelemetryLength,
             _ => return None,
         })
     }

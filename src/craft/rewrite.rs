@@ -251,6 +251,7 @@ impl Rewriter {
                     header.fill(0)
                 }
                 Kind::NshContext | Kind::IfaStack | Kind::PktapRest | Kind::NflogBytes => header.fill(0),
+                Kind::IntStack | Kind::PspMore => header.fill(0),
                 // Padding up to the tag that ends the list.
                 Kind::TzspTags => header.iter_mut().rev().skip(1).for_each(|byte| *byte = 0),
                 // Behind the next header, the length and a fragment's place there may be addresses.

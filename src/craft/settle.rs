@@ -196,6 +196,9 @@ impl Packet {
                     | Kind::TrillOptions
                     | Kind::TzspTags
                     | Kind::PktapRest
+                    | Kind::IfaMetadata
+                    | Kind::IfaHop
+                    | Kind::IfaStack
             )
         };
         more.iter().find(|part| !continues(part.kind)).map_or(Kind::Payload, |part| part.kind)
@@ -348,10 +351,28 @@ impl Packet {
             Kind::Ifa => with.field(head, n, ComputedField::IpProtocol, |h: Ifa| {
                 h.with_protocol(IpProtocols::before(next, h.protocol()))
             }),
+            Kind::IfaMetadata => {
+                let words = self.words(n, |kind| matches!(kind, Kind::IfaHop | Kind::IfaStack));
+                with.field(head, n, ComputedField::TelemetryLength, |h: IfaMetadata| h.with_length(words));
+            }
+            Kind::IntShim => {
+                let is_int =
+                    |kind: Kind| matches!(kind, Kind::IntHeader | Kind::IntStack) || kind.is_telemetry();
+                let words = self.words(n, is_int);
+                with.field(head, n, ComputedField::TelemetryLength, |h: IntShim| h.with_length(words));
+            }
             kind if kind.is_uet() => self.settle_uet(head, n, with),
             kind if kind.is_rare() => with.ether_type(head, n, |there| EtherTypes::before(next, there)),
             _ => {}
         }
+    }
+
+    /// Words of four bytes of the parts behind the `n`-th that are of such kinds.
+    fn words(&self, n: usize, is_one: impl Fn(Kind) -> bool) -> u8 {
+        let behind = self.parts.get(n + 1..).unwrap_or(&[]);
+        let bytes: usize =
+            behind.iter().take_while(|part| is_one(part.kind)).map(|part| part.len as usize).sum();
+        (bytes / 4) as u8
     }
 
     /// Types of Ultra Ethernet, from the headers that follow.

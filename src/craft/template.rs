@@ -28,6 +28,14 @@ pub fn template(kind: Kind) -> Vec<u8> {
         Kind::EtherIp => bytes(EtherIp::default().with_version(3)),
         Kind::Trill => bytes(Trill::default().with_hops(63)),
         Kind::Ifa => bytes(Ifa::default().with_version(2).with_gns(15)),
+        Kind::IfaHop => bytes(IfaHop::default().with_lns(1).with_ttl(64)),
+        Kind::IntShim => {
+            bytes(IntShim::default().with_int_type(IntType(1)).with_npt(1).with_original(ROCE_PORT))
+        }
+        Kind::IntHeader => bytes(IntHeader::default().with_version(2)),
+        Kind::Psp => bytes(Psp::default().with_next_header(IpProtocol::IPV4).with_length(1).with_one(true)),
+        Kind::Esp => bytes(Esp::default().with_spi(Hex32(0x1001)).with_sequence_number(1)),
+        Kind::MacSec => bytes(MacSec::default().with_packet_number(1)),
         Kind::CiscoMetadata => {
             bytes(CiscoMetadata::default().with_version(1).with_length(1).with_option(Hex16(1)))
         }

@@ -5,7 +5,7 @@ use std::fmt::{self, Write};
 use crate::{
     analyze::{Class, FlowUid, Space},
     capture::Record,
-    dissect::{Address, Dissection, Note},
+    dissect::{Address, Dissection, Hop, Hops, Note},
     icrc::{self, State},
     report::table::Kind as CellKind,
     wire::*,
@@ -226,6 +226,17 @@ pub static COLUMNS: &[Column] = columns! {
         row => uet(row.d, "ses", "opcode").and_then(|(field, value)| field.show.name(value));
     uet_return_code: Text "What became of a request of Ultra Ethernet.",
         row => uet(row.d, "ses", "return_code").and_then(|(field, value)| field.show.name(value));
+    csig.signal;
+    csig.value;
+    csig.locator;
+    telemetry_hops: I64 "Hops that wrote into the packet on its way: IFA, INT.", row => hops(row.d).map(|hops| hops.count() as u64);
+    telemetry_delay_ns: I64 "How long it was in these switches, in sum: nanoseconds; of INT as its domain defines it.",
+        row => hops(row.d).and_then(|hops| hops.filter_map(|hop| hop.delay).map(u64::from).reduce(u64::saturating_add));
+    telemetry_max_delay_ns: I64 "How long it was in the switch that held it longest.",
+        row => slowest(row.d).and_then(|hop| hop.delay);
+    telemetry_max_delay_device: I64 "Which switch that is.", row => slowest(row.d).and_then(|hop| hop.device);
+    telemetry_max_queue_depth: I64 "The fullest queue that it was in, in units of the switch.",
+        row => hops(row.d).and_then(|hops| hops.filter_map(|hop| hop.queue_depth).max());
     payload_bytes as payload_len: I64 "Bytes of payload by the packet's length fields, without padding. Empty if it is no RDMA packet.",
         row => bth(row.d).map(|_| row.d.payload_len());
     pad_bytes as bth_padcnt: I64 "Bytes of padding behind the payload. Empty if it is no RDMA packet.", row => bth(row.d).map(|_| row.d.pad_len());
@@ -471,6 +482,16 @@ impl fmt::Display for Name {
             Name::Note(layer, id) => write!(f, "{}.{id}", layer.layer()),
         }
     }
+}
+
+/// The hops that wrote into a packet; most have none.
+fn hops<'d>(d: &'d Dissection<'_>) -> Option<Hops<'d>> {
+    d.has_telemetry().then(|| d.hops())
+}
+
+/// The hop that held a packet longest.
+fn slowest(d: &Dissection<'_>) -> Option<Hop> {
+    hops(d)?.max_by_key(|hop| hop.delay)
 }
 
 /// A field of Ultra Ethernet in whichever header of this layer has it, and its value.

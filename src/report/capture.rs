@@ -106,6 +106,8 @@ records! {
         /// An RDMA packet or a pause may be in them, which was not found: what a report says of counts is a lower bound. Protocols that are known to
         /// be something else have none.
         pub may_hold_packets: bool,
+        /// They are encrypted: nobody without the key can say what is in them.
+        pub is_encrypted: bool,
     }
 
     /// Damage in a file.
@@ -132,6 +134,11 @@ impl Capture {
     /// Frames that may hold RDMA packets or pauses which were not found.
     pub fn hidden_frames(&self) -> u64 {
         self.hiding().map(|one| one.frames).sum()
+    }
+
+    /// Frames that are encrypted: whether RDMA packets are in them is not known.
+    pub fn encrypted(&self) -> impl Iterator<Item = &NotDecoded> {
+        self.not_decoded.iter().filter(|one| one.is_encrypted)
     }
 
     /// Whether it has only the beginning of pause frames, without the times.

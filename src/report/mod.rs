@@ -42,6 +42,7 @@ mod section;
 pub mod set;
 mod setup;
 mod slow;
+mod telemetry;
 mod terms;
 #[cfg(feature = "cli")]
 pub mod text;
@@ -83,6 +84,7 @@ pub(crate) use render::has;
 pub use render::{Renderer, clean, steers};
 pub use setup::*;
 pub use slow::*;
+pub use telemetry::*;
 pub use terms::*;
 pub use traffic::*;
 pub use trimming::*;
@@ -161,6 +163,12 @@ head! {
         /// Packets of Ultra Ethernet: all, and those that are of no context.
         #[serde(skip_serializing_if = "BTreeMap::is_empty")]
         uet_packets: BTreeMap<UetPackets, u64>,
+        /// What switches wrote into packets on their way, by hop, those with the longest delays first: 1024 at most.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        telemetry: Vec<TelemetryHop>,
+        /// Tags of congestion signaling, by signal and locator, most packets first: 256 at most.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        csig: Vec<CsigRow>,
         /// Packets that switches cut to their headers instead of dropping them, by receiver, size and DSCP, most packets first: 256 at most.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         trimmed: Vec<TrimmedTo>,
@@ -248,6 +256,10 @@ tables! {
         |report, each| for one in &report.head.uet { each(one)?; };
     "uet_counts": UetCount, "NACKs of Ultra Ethernet by code, operations, and what became of them, by context.",
         |report, each| for one in &report.head.uet_counts { each(one)?; };
+    "telemetry": TelemetryHop, "What a switch wrote into packets that left by one of its ports and queues: in-band telemetry.",
+        |report, each| for one in &report.head.telemetry { each(one)?; };
+    "csig": CsigRow, "What tags of congestion signaling said of the worst place of paths, by signal and locator.",
+        |report, each| for one in &report.head.csig { each(one)?; };
     "trimmed": TrimmedTo, "Packets to one receiver that switches cut to their headers instead of dropping them.",
         |report, each| for one in &report.head.trimmed { each(one)?; };
     "links": LinkLoad, "What one link, or tap, carried.",
@@ -336,6 +348,12 @@ const SECTIONS: &[Section] = &[
     Section::new("UET", |head| UetContext::sentences_of(&head.uet, &head.uet_counts, &head.uet_packets))
         .titled("Ultra Ethernet")
         .at_most(11, |n| several(n, "more context")),
+    Section::new("Telemetry", |head| {
+        let tags = head.csig.iter().map(CsigRow::sentence);
+        head.telemetry.iter().map(TelemetryHop::sentence).chain(tags).collect()
+    })
+    .titled("Delays and queues by hop")
+    .at_most(10, |n| several(n, "more hop")),
     Section::new("Trimmed", |head| TrimmedTo::sentence_of(&head.trimmed).into_iter().collect())
         .only_in_text(),
     Section::new("Links", |head| {

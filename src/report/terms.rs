@@ -138,6 +138,12 @@ terms! {
         ReturnCode = "return_code": "Responses with one return code.",
     }
 
+    /// How switches write into packets on their way.
+    TelemetryForm {
+        Ifa = "ifa" "IFA": "Inband flow analyzer.",
+        Int = "int" "INT": "Inband network telemetry of P4.",
+    }
+
     /// What carries the InfiniBand transport packet. Tunnels around it do not count.
     Encapsulation {
         Ib = "ib": "Native InfiniBand within a subnet: LRH.",

@@ -132,6 +132,8 @@ mod state;
 #[cfg(feature = "cli")]
 mod tables;
 #[cfg(feature = "cli")]
+mod telemetry;
+#[cfg(feature = "cli")]
 mod text;
 #[cfg(feature = "cli")]
 mod threads;

@@ -56,8 +56,9 @@ macro_rules! for_each_header {
     ($do:ident) => {
         $do!(
             Erf ErfExtension ErfEthernet Pktap Nflog NflogValue Loopback PppAddress Ppp Ipoib BroadcomTag Sll Sll2 Ethernet Llc Snap
-            SwitchTag EdsaTag VnTag ETag CiscoMetadata RTag AristaTag AristaTime64 AristaTime48 Vlan ITag Trill Mpls ControlWord Ipv4 Ipv6
-            EtherIp Ifa Udp IfaMetadata Gre GreChecksum GreKey GreSequence
+            SwitchTag EdsaTag VnTag ETag CiscoMetadata RTag CsigTag MacSec MacSecSci MacSecClear AristaTag AristaTime64 AristaTime48 Vlan ITag Trill Mpls ControlWord Ipv4 Ipv6
+            EtherIp Ifa Udp IfaMetadata IfaHop IntShim IntHeader IntNode IntPorts IntDelay IntQueue IntIngressTime IntEgressTime
+            IntLogicalPorts IntUse IntBuffer Esp Psp Gre GreChecksum GreKey GreSequence
             Erspan2 Erspan3 ErspanPlatform Vxlan Geneve VxlanGpe Gue Tzsp Nsh UetEntropy Tss TssSource TssCounter PdsRequest PdsRequestSyn PdsRequestCc PdsAck PdsEpsn PdsSack
             PdsNscc PdsCredit PdsCcOther PdsAckCcx PdsNack PdsNackCcx PdsControl PdsControlSyn PdsRudi PdsUud SesSmall SesMedium SesStandard
             SesStandardLater SesDeferrable SesRestart SesResponse SesResponseData SesResponseSmall SesRendezvous SesSync SesAtomic SesSwap LinkPacket Lrh Rwh Grh Bth MrcBth Rdeth Deth Xrceth Feth Meth Tseth Seth CcState Neth Peth Erth Eeth Reth AtomicEth Aeth

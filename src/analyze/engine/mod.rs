@@ -9,6 +9,7 @@ mod runs;
 mod sorting;
 #[cfg(feature = "state")]
 mod state;
+mod telemetry;
 mod tracker;
 mod transport;
 mod trims;
@@ -119,6 +120,10 @@ impl Analysis {
         let icrc = facts.as_ref().map_or(icrc, Facts::icrc);
         tracker.capture.count(&Frame::of(record, d, icrc));
         tracker.enter_window(record.time.0, metrics);
+        if d.has_telemetry() && icrc != State::Bad {
+            let number = tracker.number();
+            tracker.written.on_packet(d, number);
+        }
         match facts {
             Some(packet) => {
                 tracker.capture.fragmented += u64::from(d.is_fragment());

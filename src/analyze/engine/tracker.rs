@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::{
     mrc::Mrc,
+    telemetry::Written,
     trims::Trims,
     trust::{Mirrors, Strays, Trust},
 };
@@ -60,6 +61,7 @@ pub(crate) struct Tracker {
     pub(super) trust: Trust,
     pub(crate) trims: Trims,
     pub(crate) mrc: Mrc,
+    pub(crate) written: Written,
     pub(super) window: Window,
     /// Frames that have a number and are not analyzed.
     pub(super) passed_over: u64,
@@ -161,6 +163,7 @@ impl Tracker {
             trust: Trust::default(),
             trims: Trims::default(),
             mrc: Mrc::default(),
+            written: Written::default(),
             wants_identity: false,
             // The first packet asks the metrics.
             window: Window::EMPTY,
@@ -258,6 +261,7 @@ impl Tracker {
             + self.connections.heap_bytes()
             + self.trims.heap_bytes()
             + self.mrc.heap_bytes()
+            + self.written.heap_bytes()
     }
 
     /// Whether packets may be counted in runs.

@@ -57,6 +57,7 @@ impl UnreadFrames {
                 bytes,
                 first_frame,
                 may_hold_packets: unread.may_hide_packets() && !is_rest,
+                is_encrypted: unread.is_encrypted(),
             });
         }
         for (seen, may_hold_packets) in
@@ -65,8 +66,18 @@ impl UnreadFrames {
             let &Seen { frames, bytes, first_frame } = seen;
             let what = "other kinds, of which there are too many";
             let (kind, number, name) = ("other".to_owned(), None, None);
-            let what = what.to_owned();
-            all.push(NotDecoded { what, kind, number, name, frames, bytes, first_frame, may_hold_packets });
+            let (what, is_encrypted) = (what.to_owned(), false);
+            all.push(NotDecoded {
+                what,
+                kind,
+                number,
+                name,
+                frames,
+                bytes,
+                first_frame,
+                may_hold_packets,
+                is_encrypted,
+            });
         }
         all.sort_by_key(|one| std::cmp::Reverse(one.frames));
         all

@@ -45,6 +45,7 @@ pub(super) fn head(
     paths.retain(|path| !of_mrc.iter().any(|mrc| mrc.flow.is_some() && mrc.flow == path.flow));
     paths.extend(of_mrc);
     let (contexts, uet_counts, uet_packets) = uet.section();
+    let (telemetry, csig) = tracker.written.section();
     let (links, balance) = links::section(&tracker.capture, again, context);
     let congestion = congestion.section_with_flows(context, incast);
     let incasts = incast.section();
@@ -85,6 +86,8 @@ pub(super) fn head(
         uet: contexts,
         uet_counts,
         uet_packets,
+        telemetry,
+        csig,
         trimmed: tracker.trims.section(tracker.options.trim.as_ref()),
         links,
         balance: known(&mut why, "balance", balance),

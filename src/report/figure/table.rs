@@ -150,6 +150,7 @@ pub(super) const FIGURES: &[Figure] = measures! {
         ["capture.malformed"] Unit::Count, Sum, |report| Value::exact(report.head.capture.malformed_packets), "Frames whose dissection found an error.";
         ["capture.truncated"] Unit::Count, Sum, |report| Value::exact(report.head.capture.truncated_packets), "Frames that are cut.";
         ["capture.not_decoded"] Unit::Count, Sum, |report| Value::exact(report.head.capture.hidden_frames()), "Frames that were not decoded and may hold RDMA packets or pauses.";
+        ["capture.encrypted"] Unit::Count, Sum, |report| Value::exact(report.head.capture.encrypted().map(|one| one.frames).sum()), "Frames that are encrypted (MACsec, IPsec, PSP): whether RDMA packets are in them is not known.";
         ["capture.fragmented"] Unit::Count, Sum, |report| Value::exact(report.head.capture.fragmented_packets), "RDMA packets that are in several IP fragments.";
         ["capture.problems"] Unit::Count, Sum, |report| Value::exact(report.head.capture.problems.len() as u64), "Places where files are damaged.";
         ["capture.drops"] Unit::Count, Sum, |report| told(report.head.capture.capture_drops), "Frames that the capturing system says it dropped.";

@@ -22,9 +22,14 @@ pub struct Layer {
 
 /// The most layers that the limits of the walk allow. Before each tunnel, and in the innermost packet, nine headers that are no
 /// tags (Ethernet, IPv4, options, GRE with three words, ERSPAN III, its sub-header); two for each tag, which may have a part of variable
-/// length; two of ERF; a BTH with three more, a MAD with seven more or a message; five at the end.
-const ROOM: usize =
-    9 * (walk::MAX_TUNNELS as usize + 1) + 2 * walk::MAX_TAGS as usize + 2 + 4 + Parts::MOST + 5;
+/// length; metadata of switches; two of ERF; a BTH with three more, a MAD with seven more or a message; five at the end.
+const ROOM: usize = 9 * (walk::MAX_TUNNELS as usize + 1)
+    + 2 * walk::MAX_TAGS as usize
+    + walk::MAX_METADATA as usize
+    + 2
+    + 4
+    + Parts::MOST
+    + 5;
 
 /// The layers of a frame, outermost first.
 #[derive(Clone, Copy)]

@@ -5,6 +5,7 @@
 //! never shows a bad ICRC. Checksums and CRCs are not verified here, but on request by [`crate::icrc`] and [`crate::checksum`].
 
 mod address;
+mod hop;
 mod layers;
 mod note;
 mod outer;
@@ -12,6 +13,7 @@ mod unread;
 mod walk;
 
 pub use address::Address;
+pub use hop::{Hop, Hops, Telemetry};
 pub use layers::{Layer, Layers};
 pub use note::{Limit, Note, Problem, Severity};
 pub use outer::Outer;
@@ -145,7 +147,7 @@ pub const MAX_PORTS: usize = 4;
 
 impl Options {
     /// Tunnels, and Ultra Ethernet, that may be on a port of one's own, by the names that people type.
-    pub const TUNNELS: [(&'static str, Kind); 9] = [
+    pub const TUNNELS: [(&'static str, Kind); 12] = [
         ("vxlan", Kind::Vxlan),
         ("vxlan-gpe", Kind::VxlanGpe),
         ("geneve", Kind::Geneve),
@@ -155,6 +157,9 @@ impl Options {
         ("tzsp", Kind::Tzsp),
         ("ethernet", Kind::Ethernet),
         ("uet", Kind::PdsRequest),
+        ("int", Kind::IntShim),
+        ("psp", Kind::Psp),
+        ("esp", Kind::Esp),
     ];
 
     /// The tunnel of this name.
@@ -250,9 +255,10 @@ const MIRROR_CUT: u8 = 8;
 const CHANGED: u8 = 16;
 /// A header of a [rare](Kind::is_rare) kind.
 const RARE: u8 = 32;
-
 /// Headers of Ultra Ethernet.
 const UET: u8 = 64;
+/// What switches wrote on the packet's way.
+const TELEMETRY: u8 = 128;
 
 /// Dissect a frame: `frame` has its captured bytes, `wire_len` is its length on the wire.
 #[inline]
@@ -338,6 +344,12 @@ impl<'a> Dissection<'a> {
     #[inline]
     pub fn is_uet(&self) -> bool {
         self.flags & UET != 0
+    }
+
+    /// Whether switches wrote something into it on its way: [`hops`](Self::hops), or a [`CsigTag`].
+    #[inline]
+    pub fn has_telemetry(&self) -> bool {
+        self.flags & TELEMETRY != 0
     }
 
     /// How many tunnels are around the packet.
@@ -541,6 +553,7 @@ impl walk::Visitor for Dissection<'_> {
                 self.bth = at;
             }
             kind if kind.is_uet() => self.flags |= RARE | UET,
+            kind if kind.is_telemetry() => self.flags |= RARE | TELEMETRY,
             kind if kind.is_rare() => self.flags |= RARE,
             _ => {}
         }

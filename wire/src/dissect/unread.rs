@@ -42,6 +42,14 @@ named! {
         ErspanFrame "ERSPAN III frame type",
         /// UDP on the port of RoCE that is no RoCE, by the port that it comes from.
         NotRoce "UDP on RoCE's port that is no RoCE, from port",
+        /// UDP that is encrypted, by its port.
+        EncryptedUdp "encrypted UDP port",
+        /// Flags of IFA with which its metadata stands elsewhere.
+        IfaFlags "IFA flags",
+        /// Kinds of INT.
+        IntType "INT type",
+        /// What INT has behind its metadata.
+        IntNext "INT next protocol",
         /// Which header follows one of Ultra Ethernet's.
         UetHeader "UET next header",
         /// Operations of MAC control.
@@ -85,12 +93,21 @@ impl Unread {
             Numbers::EtherType => EtherType(number).name(),
             Numbers::Llc => llc(number),
             Numbers::IpProtocol | Numbers::Fragment => named(<IpProtocol as crate::wire::Bits>::SHOW),
-            Numbers::UdpPort | Numbers::NotRoce => service(number),
+            Numbers::UdpPort | Numbers::NotRoce | Numbers::EncryptedUdp => service(number),
             Numbers::PppProtocol => named(<PppProtocol as crate::wire::Bits>::SHOW),
             Numbers::NextProtocol => named(<NextProtocol as crate::wire::Bits>::SHOW),
             Numbers::MacControl => named(<MacControlOpcode as crate::wire::Bits>::SHOW),
             Numbers::ErfType => named(<crate::wire::ErfType as crate::wire::Bits>::SHOW),
             _ => None,
+        }
+    }
+
+    /// Whether it is encrypted: nobody without the key can say what is in it.
+    pub fn is_encrypted(self) -> bool {
+        match self.of {
+            Numbers::EtherType => self.number == EtherType::MACSEC.0,
+            Numbers::IpProtocol => self.number == u16::from(IpProtocol::ESP.0),
+            of => of == Numbers::EncryptedUdp,
         }
     }
 
@@ -115,7 +132,7 @@ impl fmt::Display for Unread {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let of = self.of.name();
         match self.of {
-            Numbers::EtherType | Numbers::PppProtocol | Numbers::MacControl => {
+            Numbers::EtherType | Numbers::PppProtocol | Numbers::MacControl | Numbers::IfaFlags => {
                 write!(f, "{of} {:#06x}", self.number)?
             }
             Numbers::Cut | Numbers::CutPause => f.write_str(of)?,
@@ -227,6 +244,7 @@ const fn is_other_ether_type(number: u16) -> bool {
             | 0x8914
             | 0x8917
             | 0x9000
+            | 0x9ac6
     )
 }
 
@@ -262,6 +280,7 @@ pub(super) const fn service(port: u16) -> Option<&'static str> {
         514 => "syslog",
         546 | 547 => "DHCPv6",
         623 => "RMCP",
+        1000 => "PSP",
         1812 | 1813 => "RADIUS",
         1900 => "SSDP",
         2049 => "NFS",

@@ -4,6 +4,7 @@ mod infiniband;
 mod link;
 mod lldp;
 mod tag;
+mod telemetry;
 mod tunnel;
 mod uet;
 
@@ -52,6 +53,7 @@ pub(super) struct Tail {
 pub(super) const MAX_TUNNELS: u8 = 4;
 /// How many tags, labels and extension headers are dissected, all together.
 pub(super) const MAX_TAGS: u8 = 16;
+pub(super) use telemetry::MAX_METADATA;
 /// No tunnel and no part of variable length is dissected beyond this offset: every header starts below 64 KiB.
 const MAX_OFFSET: usize = 0xe000;
 
@@ -68,6 +70,7 @@ pub(super) fn walk<V: Visitor>(frame: &[u8], link: Link, wire_len: u32, options:
         captured: frame.len(),
         depth: 0,
         tags: 0,
+        metadata: MAX_METADATA,
         known: false,
         is_fragment: false,
         vcrc: 0,
@@ -96,6 +99,8 @@ struct Walk<'f, 'v, V> {
     captured: usize,
     depth: u8,
     tags: u8,
+    /// Headers of metadata that may still come.
+    metadata: u8,
     known: bool,
     /// An IP header says that the rest of its packet is in other frames.
     is_fragment: bool,

@@ -102,7 +102,7 @@ impl Chain {
 const fn is_in(kind: Kind, kinds: &[Kind]) -> bool {
     let mut i = 0;
     while i < kinds.len() {
-        if kinds[i] as u8 == kind as u8 {
+        if kinds[i] as u16 == kind as u16 {
             return true;
         }
         i += 1;

@@ -23,6 +23,10 @@ const GUE_PORT: u16 = 6080;
 const GRE_PORT: u16 = 4754;
 /// The UDP port of TZSP.
 const TZSP_PORT: u16 = 37008;
+/// The UDP port of PSP (IANA).
+const PSP_PORT: u16 = 1000;
+/// The UDP port of ESP where addresses are translated (RFC 3948).
+const ESP_PORT: u16 = 4500;
 
 /// The UDP port of Ultra Ethernet's transport (IANA).
 pub const UET_PORT: u16 = 4793;
@@ -81,6 +85,8 @@ bindings! {
         EtherType::I_TAG => ITag;
         EtherType::TRILL => Trill;
         EtherType::NSH => Nsh;
+        EtherType::CSIG => CsigTag;
+        EtherType::MACSEC => MacSec;
     }
 
     /// Of GRE and GENEVE, beside EtherTypes. What is behind ERSPAN's first type, GRE's sequence number and the frame itself tell.
@@ -101,6 +107,7 @@ bindings! {
         IpProtocol::ETHERNET => Ethernet;
         IpProtocol::ETHER_IP => EtherIp;
         IpProtocol::IFA => Ifa | UetEntropy;
+        IpProtocol::ESP => Esp;
     }
 
     /// Of a GRH.
@@ -128,6 +135,8 @@ bindings! {
         GUE_PORT => Gue;
         GRE_PORT => Gre;
         TZSP_PORT => Tzsp;
+        PSP_PORT => Psp;
+        ESP_PORT => Esp;
         UET_PORT => PdsRequest | PdsRequestSyn | PdsAck | PdsNack | PdsControl | PdsControlSyn | PdsRudi | PdsUud | Tss;
         UET_PORT_REFERENCE => PdsRequest | PdsRequestSyn | PdsAck | PdsNack | PdsControl | PdsControlSyn | PdsRudi | PdsUud | Tss;
     }

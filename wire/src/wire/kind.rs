@@ -9,7 +9,7 @@ macro_rules! kinds {
     ($($(#[doc = $doc:literal])* $name:ident $layer:literal $what:tt $($tag:ident)*;)*) => {
         /// A header, or another part of a frame. The order is wire order.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        #[repr(u8)]
+        #[repr(u16)]
         pub enum Kind { $($(#[doc = $doc])* $name),* }
 
         impl Kind {
@@ -104,6 +104,14 @@ kinds! {
     CiscoMetadata "cmd" header rare;
     /// Redundancy tag.
     RTag "rtag" header rare;
+    /// Tag of congestion signaling.
+    CsigTag "csig" header rare;
+    /// MACsec's tag.
+    MacSec "macsec" header rare;
+    /// Identifier of a secure channel of MACsec.
+    MacSecSci "macsec" header part rare;
+    /// What is behind the tag of MACsec that encrypts nothing.
+    MacSecClear "macsec_clear" header rare;
     /// Arista's vendor specific protocol.
     AristaTag "arista" header rare;
     /// Its time stamp of 64 bits.
@@ -138,8 +146,40 @@ kinds! {
     Udp "udp" header;
     /// Metadata of an inband flow analyzer.
     IfaMetadata "ifa_metadata" header rare;
-    /// The words of it.
+    /// Metadata of one hop of it.
+    IfaHop "ifa_hop" header rare;
+    /// The words of it that are not read.
     IfaStack "ifa_metadata" "IFA stack" part rare;
+    /// Shim of inband network telemetry.
+    IntShim "int_shim" header rare;
+    /// Header of inband network telemetry.
+    IntHeader "int" header rare;
+    /// INT: the switch of a hop.
+    IntNode "int_node" header rare;
+    /// INT: the ports of a hop.
+    IntPorts "int_ports" header rare;
+    /// INT: the delay of a hop.
+    IntDelay "int_delay" header rare;
+    /// INT: the queue of a hop.
+    IntQueue "int_queue" header rare;
+    /// INT: when a hop received the packet.
+    IntIngressTime "int_ingress_time" header rare;
+    /// INT: when a hop sent the packet.
+    IntEgressTime "int_egress_time" header rare;
+    /// INT: the logical ports of a hop.
+    IntLogicalPorts "int_logical_ports" header rare;
+    /// INT: how much the link of a hop was in use.
+    IntUse "int_use" header rare;
+    /// INT: the buffer of a hop.
+    IntBuffer "int_buffer" header rare;
+    /// Words of INT that are not read.
+    IntStack "int_stack" "INT stack" part rare;
+    /// Encapsulating security payload.
+    Esp "esp" header rare;
+    /// PSP.
+    Psp "psp" header rare;
+    /// What PSP has behind its first 16 bytes.
+    PspMore "psp" "PSP cookie" part rare;
     /// GRE header.
     Gre "gre" header;
     /// GRE checksum.
@@ -646,7 +686,14 @@ impl Kind {
     /// Whether it is a header of Ultra Ethernet's transport.
     #[inline(always)]
     pub const fn is_uet(self) -> bool {
-        self as u8 >= Kind::UetEntropy as u8 && self as u8 <= Kind::SesSwap as u8
+        self as u16 >= Kind::UetEntropy as u16 && self as u16 <= Kind::SesSwap as u16
+    }
+
+    /// Whether switches wrote it on the packet's way: metadata of a hop, or a tag of congestion.
+    #[inline(always)]
+    pub const fn is_telemetry(self) -> bool {
+        matches!(self, Kind::CsigTag | Kind::IfaHop)
+            || self as u16 >= Kind::IntNode as u16 && self as u16 <= Kind::IntBuffer as u16
     }
 
     /// Whether only the list of layers has it, and the index of a dissection has not.

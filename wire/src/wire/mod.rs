@@ -32,10 +32,12 @@ mod pds;
 mod perf;
 mod rpc;
 mod sa;
+mod secure;
 mod ses;
 mod smp;
 mod storage;
 mod tag;
+mod telemetry;
 mod tunnel;
 mod uet_value;
 mod value;
@@ -56,5 +58,5 @@ pub use value::{
 pub use {
     attribute::*, bth::*, cm::*, cm_value::*, erf::*, ethernet::*, ext::*, infiniband::*, ip::*, lldp::*,
     mac_control::*, mad::*, mad_value::*, message::*, mrc::*, notice::*, pds::*, perf::*, rpc::*, sa::*,
-    ses::*, smp::*, storage::*, tag::*, tunnel::*, uet_value::*,
+    secure::*, ses::*, smp::*, storage::*, tag::*, telemetry::*, tunnel::*, uet_value::*,
 };

@@ -264,6 +264,10 @@ impl EtherType {
     pub const TRILL: EtherType = EtherType(0x22f3);
     /// Network service header.
     pub const NSH: EtherType = EtherType(0x894f);
+    /// Compact tag of congestion signaling, where the operator has no other.
+    pub const CSIG: EtherType = EtherType(0x9900);
+    /// MACsec (IEEE 802.1AE).
+    pub const MACSEC: EtherType = EtherType(0x88e5);
     /// MAC control: PAUSE and PFC.
     pub const MAC_CONTROL: EtherType = EtherType(0x8808);
     /// LLDP.
@@ -311,6 +315,8 @@ impl EtherType {
             EtherType::I_TAG => "802.1ah",
             EtherType::TRILL => "TRILL",
             EtherType::NSH => "NSH",
+            EtherType::CSIG => "CSIG",
+            EtherType::MACSEC => "MACsec",
             EtherType(number) => return other_ether_type(number),
         })
     }
@@ -347,7 +353,6 @@ const fn other_ether_type(number: u16) -> Option<&'static str> {
         0x88a4 => "EtherCAT",
         0x88ca => "TIPC",
         0x88e1 => "HomePlug AV",
-        0x88e5 => "MACsec",
         0x88f5 => "MVRP",
         0x88f6 => "MMRP",
         0x88f7 => "PTPv2",
@@ -357,6 +362,7 @@ const fn other_ether_type(number: u16) -> Option<&'static str> {
         0x8914 => "FIP",
         0x8917 => "LLT",
         0x9000 => "loopback",
+        0x9ac6 => "TTPoE",
         _ => return None,
     })
 }
@@ -389,6 +395,8 @@ impl IpProtocol {
     pub const ETHER_IP: IpProtocol = IpProtocol(97);
     /// Inband flow analyzer: a number for experiments (RFC 3692), which adapters and switches use so.
     pub const IFA: IpProtocol = IpProtocol(253);
+    /// IPsec's encapsulating security payload.
+    pub const ESP: IpProtocol = IpProtocol(50);
     /// The InfiniBand transport, after a GRH.
     pub const IBA: IpProtocol = IpProtocol(0x1b);
 }

@@ -100,6 +100,20 @@ pub(super) fn not_decoded(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn F
     }
 }
 
+/// Frames whose content nobody can judge.
+pub(super) fn encrypted(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    let capture = &head.capture;
+    let frames: u64 = capture.encrypted().map(|one| one.frames).sum();
+    if frames > 0 {
+        let text = format!(
+            "encrypted: {}; whether RDMA is in them, and how it fares, cannot be told",
+            NotDecoded::list(capture.encrypted())
+        );
+        let first = capture.encrypted().take(8).map(|one| one.first_frame).collect();
+        say(Seen { frames: first, ..Seen::new(frames, text) });
+    }
+}
+
 /// Paths that stand out: a finding for each, with all flows that it is bad for.
 pub(super) fn bad_paths(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
     let mut bad: Vec<&FlowPath> = head

@@ -464,6 +464,11 @@ pub static FINDINGS: &[FindingKind] = findings! {
         "name a tunnel on a port of your own with --decap; leave the frames out with --filter if they are none of RDMA; else capture before what wraps them"
         Capture(capture::not_decoded);
 
+    "capture.encrypted" Warning []
+        "Frames are encrypted (MACsec, IPsec, PSP). RDMA may be in them: no verdict on it is possible."
+        "capture where they are not encrypted: on the hosts, behind the adapter's or the switch's MACsec, or where the tunnel ends"
+        Capture(capture::encrypted);
+
     "capture.no_rdma" Warning []
         "There is no RDMA packet in the capture."
         "adapters hide offloaded RoCE from tcpdump: capture at a switch's mirror port, or with the adapter's sniffer (ibdump; tcpdump -i mlx5_0); name another UDP port with --roce-port"

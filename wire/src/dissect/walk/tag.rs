@@ -25,6 +25,7 @@ impl<V: Visitor> Walk<'_, '_, V> {
                 self.ethernet()
             }
             Some(Kind::Nsh) => self.nsh(),
+            Some(Kind::MacSec) => self.mac_sec(),
             _ if ether_type.is_length() => self.llc(ether_type.0),
             _ => self.unread(Numbers::EtherType, ether_type.0),
         }

@@ -33,6 +33,7 @@ impl<V: Visitor> Walk<'_, '_, V> {
             }
             Some(Kind::Ifa) if self.is_uet_in_ip() => self.uet_in_ip(),
             Some(Kind::Ifa) => self.ifa(),
+            Some(Kind::Esp) => self.esp(),
             _ => self.unread(Numbers::IpProtocol, u16::from(protocol.0)),
         }
     }
@@ -61,13 +62,13 @@ impl<V: Visitor> Walk<'_, '_, V> {
                 self.tunnel()?;
                 self.bridged(geneve.protocol())
             }
-            rare => self.in_udp_rarely(rare),
+            rare => self.in_udp_rarely(rare, port),
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn in_udp_rarely(&mut self, kind: Kind) -> Option<()> {
+    fn in_udp_rarely(&mut self, kind: Kind, port: u16) -> Option<()> {
         match kind {
             Kind::VxlanGpe => {
                 let next = self.take::<VxlanGpe>()?.next_protocol();
@@ -82,6 +83,9 @@ impl<V: Visitor> Walk<'_, '_, V> {
             Kind::Gue => self.gue(),
             Kind::Tzsp => self.tzsp(),
             Kind::PdsRequest => self.uet_in_udp(),
+            Kind::IntShim => self.int(),
+            Kind::Psp => self.psp(port),
+            Kind::Esp => self.esp_in_udp(port),
             Kind::MrcBth if self.is_mrc() => self.transport(Transport::Mrc),
             Kind::Ethernet => {
                 self.tunnel()?;
@@ -134,27 +138,6 @@ impl<V: Visitor> Walk<'_, '_, V> {
                 self.ethernet()
             }
             other => self.unread(Numbers::TzspProtocol, other),
-        }
-    }
-
-    /// The UDP header and the metadata of switches are behind this header. The IP header says another protocol and another length than the
-    /// sender, whose ICRC covers them; so may UDP.
-    fn ifa(&mut self) -> Option<()> {
-        self.tag(Kind::Ifa)?;
-        let protocol = self.take::<Ifa>()?.protocol();
-        self.visitor.changed();
-        if protocol != IpProtocol::UDP {
-            return self.unread(Numbers::IpProtocol, u16::from(protocol.0));
-        }
-        let port = self.take::<Udp>()?.dst_port();
-        let words = self.take::<IfaMetadata>()?.length();
-        if words > 0 {
-            self.take_bytes(Kind::IfaStack, usize::from(words) * 4)?;
-        }
-        match self.options.transport_of(port) {
-            Some(_) if self.is_mrc() => self.transport(Transport::Mrc),
-            Some(transport) => self.transport(transport),
-            None => self.in_udp(port),
         }
     }
 
