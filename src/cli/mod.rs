@@ -326,7 +326,3 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
             || cause.downcast_ref().is_some_and(rdmawire::capture::Error::is_broken_pipe)
     })
 }
-
-#[cfg(test)]
-#[path = "../../tests/unit/cli.rs"]
-mod tests;

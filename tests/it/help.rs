@@ -183,3 +183,24 @@ fn options_of_the_configuration_file_are_defaults() {
     let (code, said) = answer(&["analyze", capture], "/none.toml");
     assert!(code == Some(2) && said.contains("/none.toml"), "{said}");
 }
+
+/// The parsers of commands that are called often are built without the others. With an option in front of the command, all are built.
+#[test]
+fn a_command_that_is_called_often_reads_as_among_all() {
+    let scratch = Scratch::new("often");
+    let empty = scratch.file("empty.toml", b"");
+    let empty = empty.to_str().unwrap();
+    let told = |arguments: &[&str]| {
+        let Output { status, stdout, stderr } = run(arguments, Path::new("."), "");
+        (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
+    };
+    for command in ["analyze", "dissect"] {
+        for argument in
+            ["--help", "-h", "--version", "--no-such-option", "--threads=x", "pcaps/x.pcap", "help"]
+        {
+            let among_all = told(&["--config", empty, command, argument]);
+            assert_eq!(told(&[command, argument]), among_all, "{command} {argument}");
+            assert!(among_all.1.len() + among_all.2.len() > 30, "{command} {argument}: {among_all:?}");
+        }
+    }
+}

@@ -28,6 +28,11 @@ mod causes;
 mod cli_analyze;
 #[cfg(feature = "cli")]
 mod cli_dissect;
+/// It has tests of its own.
+#[cfg(feature = "cli")]
+#[expect(dead_code)]
+#[path = "../../src/cli/memory.rs"]
+mod cli_memory;
 #[cfg(feature = "sim")]
 mod cm_timeout;
 mod collectives;

@@ -3,6 +3,8 @@
 //! Text of the page is written here, by `maud`, which escapes it. Long tables are data for the page's script, which writes them as
 //! text too. So a name in a capture never becomes HTML, and a policy in the page's head forbids scripts other than its own.
 
+mod list;
+mod lists;
 mod sections;
 mod tables;
 

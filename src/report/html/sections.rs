@@ -21,19 +21,11 @@ pub(super) fn article(report: &View<'_>, tables: &Tables) -> Markup {
         }
         section { h2 { "Findings" } (findings_list(report, &report.head.findings, &tables.lines)) }
         section { h2 { "Flows" } (place("flows", "Flows, those in trouble first", &tables.flows)) }
-        @if !tables.episodes.rows.is_empty() {
-            section { h2 { "Losses and recoveries" }
-                (place("episodes", "Losses and timeouts one by one, by time; a click shows the frames", &tables.episodes)) }
-        }
-        @if !tables.slow.rows.is_empty() {
-            section { h2 { "Slow flows" }
-                (place("slow", "Flows that send for less than 80 % of their time, and where their time went", &tables.slow)) }
-        }
+        (of_table("Losses and recoveries", "episodes", "Losses and timeouts one by one, by time; a click shows the frames", tables))
+        (of_table("Slow flows", "slow", "Flows that send for less than 80 % of their time, and where their time went", tables))
         (pictures())
         section { h2 { "What this capture can and cannot prove" } (proof(&report.head.capture)) }
-        @if !tables.connections.rows.is_empty() {
-            section { h2 { "Connections" } (place("connections", "Connections: pairs of flows", &tables.connections)) }
-        }
+        (of_table("Connections", "connections", "Connections: pairs of flows", tables))
         section { h2 { "Hosts" } div.matrix {} }
         section { h2 { "Congestion, pauses and paths" }
             @for section in SECTIONS { (part(section, report, tables)) }
@@ -42,11 +34,19 @@ pub(super) fn article(report: &View<'_>, tables: &Tables) -> Markup {
     }
 }
 
+/// A table with a heading of its own, if it has rows.
+fn of_table(title: &str, name: &str, caption: &str, tables: &Tables) -> Markup {
+    html! {
+        @if let Some(table) = tables.named(name) {
+            section { h2 { (title) } (place(name, caption, table)) }
+        }
+    }
+}
+
 /// A section of the report, if it says something or has a table.
 fn part(section: &Section, report: &View<'_>, tables: &Tables) -> Markup {
     let Some(InPage { title, table, is_table_enough }) = section.in_page else { return Markup::default() };
     let table = table.and_then(|(name, caption)| Some((name, caption, tables.named(name)?)));
-    let table = table.filter(|(_, _, table)| !table.rows.is_empty());
     let mut says = section.says(&report.head);
     if is_table_enough && table.is_some() {
         says.clear();
