@@ -17,9 +17,9 @@ const TIME: Duration = Duration::from_secs(5);
 const MEMORY: i64 = 40 << 20;
 const MEMORY_PER_BYTE: i64 = 64;
 
-/// Properties that make a report, its pages or a scenario of each input, and to which the bytes of a frame mean little: a frame and three of
-/// its mutants are enough for them, or they take five times as long as all others.
-const OF_NO_FRAME: [&str; 4] = ["scenario", "shown", "state", "texts"];
+/// Properties whose input is no frame: it says what traffic to make, or is text. A frame and three of its mutants are enough for them. They
+/// analyze what they make, some several times, and would take nine tenths of these tests.
+const OF_NO_FRAME: [&str; 7] = ["analysis", "recipe", "scenario", "shown", "state", "taps", "texts"];
 
 fn run(what: &str, property: fn(&[u8]), input: &[u8]) {
     let start = Instant::now();
@@ -111,7 +111,7 @@ fn noise_keeps_every_property() {
         if let (true, Some(head)) = (round % 2 == 0, input.get_mut(..6)) {
             head[..4].copy_from_slice(&[(round % 10) as u8, (round / 10 % 4) as u8, 0, 0]);
         }
-        for (name, property) in ALL {
+        for (name, property) in ALL.iter().filter(|(name, _)| round % 4 < 2 || !OF_NO_FRAME.contains(name)) {
             run(&format!("{name}: noise {round}"), *property, &input);
         }
     }
