@@ -20,6 +20,7 @@ use rdmawire::{
     sim::{
         self as scenario, Run, Scenario,
         collective::{Collective, Played, play},
+        uet::{self, Uet},
     },
 };
 
@@ -63,6 +64,9 @@ impl Play<'_> {
         if Collective::is(&text) {
             return self.collective(&text);
         }
+        if Uet::is(&text) {
+            return self.uet(&text);
+        }
         let mut scenario = Scenario::parse(&text).with_context(|| name.to_string())?;
         scenario.seed = self.seed.unwrap_or(scenario.seed);
         let run = scenario::run(&scenario).with_context(|| name.to_string())?;
@@ -104,6 +108,31 @@ impl Play<'_> {
                 _ => named(output, &format!("rank{rank}")),
             };
             self.tap_of(&played, rank, &path)?;
+        }
+        if let Some(expect) = self.expect {
+            self.text(&format!("{}\n", serde_json::to_string_pretty(&played.truth)?), expect)?;
+        }
+        Ok(Outcome::Done)
+    }
+
+    /// A scenario of Ultra Ethernet: one capture, and the truth about each context.
+    fn uet(&self, text: &str) -> anyhow::Result<Outcome> {
+        let name = self.scenario.display();
+        if self.links.is_some() {
+            bail!("--links: one tap has none to tell; expected without it");
+        }
+        let mut scenario = Uet::parse(text).with_context(|| name.to_string())?;
+        scenario.seed = self.seed.unwrap_or(scenario.seed);
+        let played = uet::play(&scenario).with_context(|| name.to_string())?;
+        if let Some(output) = self.output {
+            let options = capture::Options { force: self.force, ..capture::Options::default() };
+            let format = format_of(output)?;
+            let mut writer = output::create_capture(output, format, &[played.interface()], options)?;
+            for frame in played.frames() {
+                let (time, link, wire_len) = (Time(frame.time_ns), Link::ETHERNET, frame.wire_len);
+                writer.put(&Record { time, link, interface: 0, wire_len, frame: &frame.bytes })?;
+            }
+            writer.keep()?;
         }
         if let Some(expect) = self.expect {
             self.text(&format!("{}\n", serde_json::to_string_pretty(&played.truth)?), expect)?;

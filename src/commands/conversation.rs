@@ -193,7 +193,7 @@ impl Conversation {
             Protocol::Srp => srp::read(&parts, bytes, said),
             Protocol::SmbDirect => smb::read(&parts, bytes, said),
             Protocol::Rds => rds::read(&parts, bytes, said),
-            Protocol::Nvme => {}
+            Protocol::Nvme | Protocol::Ipoib => {}
         }
     }
 

@@ -192,7 +192,7 @@ impl Commands {
         if let Some(rep) = d.get::<CmRep>() {
             let Some(request) = self.requests.take(dst, rep.remote_comm_id().0) else { return };
             let Some((application, by)) = request.known.or_else(by_private) else { return };
-            let Some(protocol) = application.protocol().filter(|&is| is != Protocol::Nvme) else { return };
+            let Some(protocol) = application.protocol().filter(|&is| is_followed(is)) else { return };
             let to = Key { src: dst, dst: src, qp: rep.local_qpn().0 };
             if let Some(at) = self.add(to, protocol, by) {
                 self.bind(at, request.qp);
@@ -377,11 +377,16 @@ impl Commands {
     }
 }
 
+/// Whether it has commands that are followed here: NVMe's are elsewhere, IP has none.
+fn is_followed(protocol: Protocol) -> bool {
+    !matches!(protocol, Protocol::Nvme | Protocol::Ipoib)
+}
+
 impl<'a> Packet<'a> {
     /// Of its beginning alone.
     fn protocol(&self) -> Option<Protocol> {
         let len = self.shape.ends.then_some(self.len as usize);
-        Protocol::of(Message { bytes: self.payload, len }).filter(|&is| is != Protocol::Nvme)
+        Protocol::of(Message { bytes: self.payload, len }).filter(|&is| is_followed(is))
     }
 
     /// As a message of one packet, or as the beginning of a longer one.

@@ -201,6 +201,9 @@ impl<'a> Info<'a> {
                         | "opcode"
                         | "cdb_opcode"
                         | "command"
+                        | "ether_type"
+                        | "protocol"
+                        | "next_header"
                 );
                 if is_number {
                     let label = match field.name {

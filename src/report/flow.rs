@@ -1,6 +1,6 @@
 //! What is known of one flow: one direction of one connection.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use super::{
     Class, Encapsulation, Evidence, GiveUp, IpId, MtuBy, PairedBy, RecoveryMode, Service, StillSends,
@@ -44,6 +44,14 @@ records! {
         pub udp_src_ports: Vec<u16>,
         /// IPv4 times to live, or IPv6 hop limits, seen.
         pub ttls: Vec<u8>,
+        /// Service levels of native InfiniBand seen.
+        pub sls: Vec<u8>,
+        /// Virtual lanes of native InfiniBand seen: those of the captured link.
+        pub vls: Vec<u8>,
+        /// The application, where its connection's set-up was captured and shows it: as in the table setups.
+        pub application: Option<Cow<'static, str>>,
+        /// How the application is known: `service`, of whose convention a port says no more, or `private_data`, which can be no other's.
+        pub application_by: Option<Cow<'static, str>>,
         /// Time of the first packet, in nanoseconds since 1970-01-01 UTC.
         pub first_ns: i64,
         /// Time of the latest packet, in nanoseconds since 1970-01-01 UTC.

@@ -115,6 +115,7 @@ macro_rules! checked {
 
 // It uses the macros above.
 pub mod collective;
+pub mod uet;
 
 /// A share of packets or frames.
 const SHARE: RangeInclusive<f64> = 0.0..=1.0;

@@ -169,6 +169,8 @@ fn made_by_hand(found: &mut Found) {
 
     look("a path of MRC that is not to be used, and incast", crate::mrc::skipped_and_trimmed(), found);
 
+    look("Ultra Ethernet", crate::uet::in_trouble(), found);
+
     let mut analysis = Analysis::new(Options { max_flows: 4, ..Options::default() });
     for n in 0..200 {
         let roce = Roce { qp: n % 20, psn: n, payload: 256, ..Roce::default() };

@@ -84,6 +84,7 @@ mod help;
 mod hostile;
 #[cfg(feature = "cli")]
 mod html;
+mod ipoib;
 mod latency;
 mod layers;
 #[cfg(all(target_os = "linux", feature = "cli", feature = "live"))]
@@ -147,6 +148,8 @@ mod trimming;
 mod truncate;
 mod truth;
 mod uet;
+#[cfg(feature = "sim")]
+mod uet_played;
 mod vectors;
 #[cfg(feature = "cli")]
 mod wireshark;

@@ -10,7 +10,7 @@ use rdmawire::{
 use serde_json::Value;
 
 /// What an outline does not have.
-const IN_FULL: [&str; 16] = [
+const IN_FULL: [&str; 20] = [
     "uid",
     "src",
     "dst",
@@ -18,6 +18,10 @@ const IN_FULL: [&str; 16] = [
     "dscps",
     "udp_src_ports",
     "ttls",
+    "sls",
+    "vls",
+    "application",
+    "application_by",
     "opcodes",
     "path_mtu",
     "path_mtu_by",

@@ -287,6 +287,25 @@ fn a_native_mark_counts_for_its_flow() {
     assert_eq!((report.head.congestion.ce_packets, report.flows.row(0).unwrap().ce_packets), (2, 2));
 }
 
+/// Service levels and virtual lanes of a native flow, which may change on its way.
+#[test]
+fn lanes_of_a_native_flow_are_listed() {
+    let frames: Vec<_> = [(3, 1), (3, 2), (4, 1)]
+        .iter()
+        .map(|(sl, vl)| {
+            recipe::parse(&format!(
+                "lrh sl={sl} vl={vl} / bth opcode=ud-send-only dest_qp=0x11 / deth src_qp=0x12 / payload 64"
+            ))
+        })
+        .map(|packet| packet.unwrap().build())
+        .collect();
+    let frames: Vec<(Link, &[u8])> = frames.iter().map(|frame| (Link::INFINIBAND, &frame[..])).collect();
+    let ended = analyzed(Options::default(), &frames);
+    let flow = ended.report().flows.row(0).unwrap().into_owned();
+    assert_eq!((flow.sls, flow.vls, flow.dscps), (vec![3, 4], vec![1, 2], vec![]));
+    assert_eq!(flow.application, None);
+}
+
 /// Frames that have the same time, 32 at a time.
 #[test]
 fn times_of_batches_are_learned() {

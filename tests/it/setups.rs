@@ -77,6 +77,11 @@ fn a_connection_has_all_that_its_messages_say() {
     assert_eq!((setup.outcome, setup.service), (SetupOutcome::Closed, Service::Rc));
     assert_eq!((setup.port, setup.port_space.as_deref()), (Some(4420), Some("TCP")));
     assert_eq!(setup.application.as_deref(), Some("NVMe-oF"));
+    let flow = &report.flows[setup.active.flow.or(setup.passive.flow).unwrap()];
+    assert_eq!(
+        (flow.application.as_deref(), flow.application_by.as_deref()),
+        (Some("NVMe-oF"), Some("service"))
+    );
     assert_eq!(setup.service_id.as_deref(), Some("0x0000000001061144"));
     assert_eq!((setup.answer_ns, setup.setup_ns), (Some(3_000_000), Some(5_000_000)));
     assert_eq!((setup.closed_by, setup.closing), (Some(Side::Passive), Some(Closing::Answered)));

@@ -210,13 +210,17 @@ fn filters_and_explanations_know_the_fields() {
 
 /// A report of these packets, a microsecond apart.
 fn analyzed(recipes: &[String]) -> Report {
+    push(recipes).finish()
+}
+
+fn push(recipes: &[String]) -> Analysis {
     let mut analysis = Analysis::new(Options::default());
     for (n, text) in (0i64..).zip(recipes) {
         let frame = made(text).build();
         let (time, wire_len) = (Time(n * 1000), frame.len() as u32);
         analysis.push(&Record { time, link: Link::ETHERNET, interface: 0, wire_len, frame: &frame });
     }
-    analysis.finish()
+    analysis
 }
 
 fn there(psn: u32, flags: &str, payload: usize) -> String {
@@ -296,6 +300,30 @@ fn a_context_is_followed_from_syn_to_close() {
     let text = UetContext::sentences_of(&report.head.uet, &report.head.uet_counts, &report.head.uet_packets);
     assert!(text[1].contains("1 retransmitted") && text[1].contains("bad memory key 1"), "{text:?}");
     assert!(report.flows.is_empty());
+}
+
+/// A context in which a packet is trimmed, one is refused, and an operation fails.
+pub(crate) fn in_trouble() -> Analysis {
+    let mut all = context();
+    all.insert(9, back(&format!("pds_nack nack_code=7 psn={} spdcid=9 dpdcid=7", u32::MAX)));
+    push(&all)
+}
+
+#[test]
+fn trouble_of_a_context_is_found() {
+    let report = in_trouble().finish();
+    let said = |id: &str| {
+        let of: Vec<_> = report.head.findings.iter().filter(|finding| finding.id == id).collect();
+        assert_eq!(of.len(), 1, "{id}: {:?}", report.head.findings);
+        of[0].text.clone()
+    };
+    assert!(said("uet.retransmitted").starts_with("1 of 7 requests to 10.0.0.2 were sent again, in 1 context; SACKs showed 1 PSN missing; 2 NACKs, 1 for"));
+    assert!(said("uet.nack").starts_with("1 NACK \"no packet buffer\" in 1 context"), "{}", said("uet.nack"));
+    assert!(said("uet.failed").starts_with("1 response \"bad memory key\" in 1 context"));
+    assert!(said("trimmed.last_hop").contains("10.0.0.2"));
+    // A context of which nothing is wrong shows none.
+    let quiet: Vec<String> = context().into_iter().take(3).collect();
+    assert!(analyzed(&quiet).head.findings.iter().all(|finding| !finding.id.starts_with("uet.")));
 }
 
 #[test]

@@ -70,7 +70,7 @@ macro_rules! for_each_header {
             CmSidrReq CmSidrRep CmLap CmApr IpCm RpcRdma RpcRdmaRead RpcRdmaChunk RpcRdmaSegment RpcRdmaEnd RpcRdmaError RpcRdmaVersions Rpc
             RpcCall Nfs3Call Nfs4Call RpcReply RpcAuth RpcAccept NfsTag NfsCompound NfsOperation NvmeSqe Iser Iscsi IscsiCommand
             IscsiResponse Srp SrpCmd SrpRsp SrpDescriptor SrpIndirect SrpLoginReq SrpLoginRsp SrpLoginRej SmbdNegotiateReq
-            SmbdNegotiateRsp SmbdData Smb2 Smb2Buffer Rds
+            SmbdNegotiateRsp SmbdData Smb2 Smb2Buffer Rds IpoibHeader IpoibArp IpoibIpv4 IpoibIpv6
         )
     };
 }

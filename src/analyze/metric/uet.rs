@@ -354,12 +354,9 @@ impl Side {
             self.row.credit_target = Some(state.credit_target());
         }
         let (hi, x) = (self.hi, self.unwrap(request.psn()));
-        if self.is_trimmed(message.as_ref(), d) {
-            self.row.trimmed += 1;
-            self.hi = hi.max(x + 1);
-            return;
-        }
-        self.row.payload += u64::from(d.payload_len());
+        let is_trimmed = self.is_trimmed(message.as_ref(), d);
+        self.row.trimmed += u64::from(is_trimmed);
+        self.row.payload += if is_trimmed { 0 } else { u64::from(d.payload_len()) };
         let is_rtx = request.retransmit();
         self.row.retransmits += u64::from(is_rtx);
         self.hi = hi.max(x + 1);
@@ -368,13 +365,13 @@ impl Side {
             let before = *slot;
             is_again = x < hi && (before.is_seen || before.is_nacked || before.shown >= SHOWN);
             slot.is_again |= is_again || is_rtx;
-            if !before.is_seen {
+            if !before.is_seen && !is_trimmed {
                 (slot.is_seen, slot.time) = (true, time);
             }
         }
         self.row.inferred += u64::from(is_again);
         self.row.both += u64::from(is_rtx && is_again);
-        if !is_rtx && !is_again && x < hi {
+        if !is_rtx && !is_again && !is_trimmed && x < hi {
             self.row.reordered += 1;
             self.row.max_extent = self.row.max_extent.max(hi - 1 - x);
         }

@@ -1,7 +1,13 @@
 //! The long lists of the report. Each row is made on demand, so a report of a million flows takes little more
 //! memory than the flows themselves.
 
-use std::{borrow::Cow, cmp::Reverse, collections::HashSet, hash::BuildHasher, sync::OnceLock};
+use std::{
+    borrow::Cow,
+    cmp::Reverse,
+    collections::{HashMap, HashSet},
+    hash::BuildHasher,
+    sync::OnceLock,
+};
 
 use foldhash::fast::FixedState;
 
@@ -46,7 +52,12 @@ pub(crate) struct Index<'a> {
     directions: OnceLock<HashSet<u64, FixedState>>,
     /// When each host last sent something. It is made for the first requester that gave up.
     last_words: OnceLock<LastWords>,
+    /// Set-ups that show the application of a flow, by the flow's place.
+    applications: OnceLock<HashMap<usize, Application>>,
 }
+
+/// An application, and how it is known.
+type Application = (Cow<'static, str>, Option<Cow<'static, str>>);
 
 /// An episode: when it starts, the first frame, the flow's place, the episode's place among the flow's.
 type At = (i64, u64, u32, u32);
@@ -74,6 +85,7 @@ impl<'a> Index<'a> {
             episodes: Vec::new(),
             directions: OnceLock::new(),
             last_words: OnceLock::new(),
+            applications: OnceLock::new(),
         };
         // The sort keys are copied side by side, for flows lie far apart in memory. Most flows are in order of time already,
         // and many have equal counts of packets: sorting by one key after the other is fast then.
@@ -96,6 +108,19 @@ impl<'a> Index<'a> {
         index.connect();
         index.list_episodes();
         index
+    }
+
+    /// The flows' applications, as their set-ups show them.
+    pub(super) fn set_applications(&self, setups: &[report::Setup]) {
+        let of = |setup: &report::Setup| {
+            let known = setup.application.clone().map(|name| (name, setup.application_by.clone()));
+            let flows = [setup.active.flow, setup.passive.flow].into_iter().flatten();
+            flows
+                .zip(std::iter::repeat(known))
+                .filter_map(|(flow, known)| Some((flow, known?)))
+                .collect::<Vec<_>>()
+        };
+        self.applications.get_or_init(|| setups.iter().flat_map(of).collect());
     }
 
     /// Numbers the connections in the order of their first flows.
@@ -216,6 +241,9 @@ impl<'a> Index<'a> {
         }
         self.end_of(at, &mut row);
         row.retry = rows::retry(&self.ending(at), row.gave_up.as_ref());
+        if let Some((application, by)) = self.applications.get().and_then(|all| all.get(&at)) {
+            (row.application, row.application_by) = (Some(application.clone()), by.clone());
+        }
         if row.retry.is_none() && row.requests.packets > 0 && row.service == report::Service::Rc {
             row.why.insert("retry".into(), Reason::TooFew);
         }

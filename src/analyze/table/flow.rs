@@ -46,6 +46,11 @@ pub(crate) struct Lists {
     pub(crate) ttls: Vec<u8>,
     #[serde(with = "roomy")]
     pub(crate) ports: Vec<u16>,
+    /// Service levels and virtual lanes of native InfiniBand.
+    #[serde(with = "roomy")]
+    pub(crate) sls: Vec<u8>,
+    #[serde(with = "roomy")]
+    pub(crate) vls: Vec<u8>,
 }
 
 /// Most values that are kept of each field.
@@ -140,6 +145,9 @@ impl Lists {
         add(&mut self.dscps, path_tag::dscp(path_tag));
         add(&mut self.ttls, path_tag::ttl(path_tag));
         add(&mut self.ports, path_tag::port(path_tag));
+        let (sl, vl) = path_tag::lanes(path_tag).unzip();
+        add(&mut self.sls, sl);
+        add(&mut self.vls, vl);
     }
 }
 
@@ -308,7 +316,7 @@ quiet!(SignalCounts);
 heap! {
     Flow { requests, responses, opcodes, path_tags, signals }
     PathTags { lists }
-    Lists { vlans, dscps, ttls, ports }
+    Lists { vlans, dscps, ttls, ports, sls, vls }
     Opcodes { more }
     MoreOpcodes { others }
     Codes { 0 }

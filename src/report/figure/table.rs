@@ -57,6 +57,8 @@ pub(super) const FIGURES: &[Figure] = measures! {
         ["vlan"] Unit::Numbers, Choice, |flow| Value::several(&flow.vlans), "VLAN identifiers; of several as with dscp.";
         ["udp_src_port"] as "source port" Unit::Numbers, Choice, |flow| Value::several(&flow.udp_src_ports), "UDP source ports, by which switches choose a path; of several as with dscp.";
         ["ttl"] Unit::Numbers, Choice, |flow| Value::several(&flow.ttls), "Times to live; of several as with dscp.";
+        ["sl"] as "service level" Unit::Numbers, Choice, |flow| Value::several(&flow.sls), "Service levels of native InfiniBand; of several as with dscp.";
+        ["vl"] as "virtual lane" Unit::Numbers, Choice, |flow| Value::several(&flow.vls), "Virtual lanes of native InfiniBand; of several as with dscp.";
         ["path_mtu"] Unit::Bytes, Min, |flow| Value::given(flow.path_mtu.map(u64::from), &flow.why, "path_mtu"), "Path MTU.";
         ["packets"] Unit::Count, Sum, |flow| Value::exact(flow.packets), "Packets recorded.";
         ["wire_bytes"] as "bytes" Unit::Bytes, Sum, |flow| Value::exact(flow.wire_bytes), "Bytes on the wire, with preamble and gap.";

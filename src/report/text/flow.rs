@@ -109,6 +109,9 @@ fn identity(report: &View<'_>, index: usize, flow: &Flow, page: &mut Page<'_>) -
         ("DSCP", list(&flow.dscps, |v| v.to_string())),
         ("Source ports", list(&flow.udp_src_ports, |v| v.to_string())),
         ("TTL", list(&flow.ttls, |v| v.to_string())),
+        ("Service levels", list(&flow.sls, |v| v.to_string())),
+        ("Virtual lanes", list(&flow.vls, |v| v.to_string())),
+        ("Application", flow.application.as_deref().map(str::to_owned)),
         ("Marks", marks(flow)),
         (
             "ICRC",

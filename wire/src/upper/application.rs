@@ -27,7 +27,7 @@ named! {
         LNet "Lustre LNet",
         /// GlusterFS.
         GlusterFs "GlusterFS",
-        /// IP over InfiniBand, connected.
+        /// IP over InfiniBand.
         Ipoib "IPoIB",
         /// UCX, which MPI and NCCL may use.
         Ucx "UCX",
@@ -91,6 +91,7 @@ impl Application {
             Protocol::Srp => Application::Srp,
             Protocol::SmbDirect => Application::SmbDirect,
             Protocol::Rds => Application::Rds,
+            Protocol::Ipoib => Application::Ipoib,
         })
     }
 
@@ -103,6 +104,7 @@ impl Application {
             Application::Srp => Protocol::Srp,
             Application::SmbDirect => Protocol::SmbDirect,
             Application::Rds => Protocol::Rds,
+            Application::Ipoib => Protocol::Ipoib,
             _ => return None,
         })
     }

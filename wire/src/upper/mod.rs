@@ -5,6 +5,7 @@
 //! ([`Protocol::read`]).
 
 mod application;
+mod ipoib;
 mod iser;
 mod nfs;
 mod nvme;
@@ -38,6 +39,8 @@ named! {
         SmbDirect "SMB Direct",
         /// Reliable datagram sockets.
         Rds "RDS",
+        /// IP over InfiniBand.
+        Ipoib "IPoIB",
     }
 }
 
@@ -71,6 +74,7 @@ impl Protocol {
             () if nvme::is(message) => Some(Protocol::Nvme),
             () if rds::is(message) => Some(Protocol::Rds),
             () if srp::is(message) => Some(Protocol::Srp),
+            () if ipoib::is(message) => Some(Protocol::Ipoib),
             _ => None,
         }
     }
@@ -85,6 +89,7 @@ impl Protocol {
             Protocol::Srp => srp::read(&mut reader),
             Protocol::SmbDirect => smb::read(&mut reader),
             Protocol::Rds => rds::read(&mut reader),
+            Protocol::Ipoib => ipoib::read(&mut reader),
         };
         reader.finish()
     }

@@ -576,6 +576,14 @@ kinds! {
     Smb2Buffer "smb2_buffer" header message;
     /// RDS header.
     Rds "rds" header message;
+    /// Header of IP over InfiniBand.
+    IpoibHeader "ipoib_header" header message;
+    /// Address resolution over InfiniBand.
+    IpoibArp "ipoib_arp" header message;
+    /// IPv4 header in a datagram of IPoIB.
+    IpoibIpv4 "ipoib_ipv4" header message;
+    /// IPv6 header in a datagram of IPoIB.
+    IpoibIpv6 "ipoib_ipv6" header message;
     /// What the transport carries; without a BTH, what follows the last header.
     Payload "payload" "payload";
     /// Padding between payload and ICRC.

@@ -21,6 +21,7 @@ mod ethernet;
 mod ext;
 mod infiniband;
 mod ip;
+mod ipoib;
 mod lldp;
 mod mac_control;
 mod mad;
@@ -56,7 +57,7 @@ pub use value::{
     Mac, NakCode, Opcode, PKey, Psn, Qpn, RKey, Srqn, Syndrome, TransactionId, Transport, VirtualAddress,
 };
 pub use {
-    attribute::*, bth::*, cm::*, cm_value::*, erf::*, ethernet::*, ext::*, infiniband::*, ip::*, lldp::*,
-    mac_control::*, mad::*, mad_value::*, message::*, mrc::*, notice::*, pds::*, perf::*, rpc::*, sa::*,
-    secure::*, ses::*, smp::*, storage::*, tag::*, telemetry::*, tunnel::*, uet_value::*,
+    attribute::*, bth::*, cm::*, cm_value::*, erf::*, ethernet::*, ext::*, infiniband::*, ip::*, ipoib::*,
+    lldp::*, mac_control::*, mad::*, mad_value::*, message::*, mrc::*, notice::*, pds::*, perf::*, rpc::*,
+    sa::*, secure::*, ses::*, smp::*, storage::*, tag::*, telemetry::*, tunnel::*, uet_value::*,
 };

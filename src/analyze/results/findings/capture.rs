@@ -8,7 +8,7 @@ use super::{
 };
 use crate::report::{
     Affected, CollectiveCause, Congestion, FlowPath, Head, MarkedFlow, NotDecoded, PathState, Pause,
-    PauseCulprit, PauseViolations, SlowFlow, Space, TimeCause, TimeShare,
+    PauseCulprit, PauseViolations, SlowFlow, Space, TimeCause, TimeShare, UetContext, UetCount, UetCounted,
     units::{bits, bytes, count, duration, percent, priority, several},
 };
 
@@ -191,9 +191,11 @@ pub(super) fn skipped_paths(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn
 /// One for each receiver.
 pub(super) fn trimmed_at_last_hop(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
     let mut by_receiver = std::collections::BTreeMap::<&str, (u64, u64)>::new();
-    for one in head.mrc.iter().filter(|one| one.nacks_trimmed_last_hop > 0) {
-        let (nacks, senders) = by_receiver.entry(&one.dst).or_default();
-        (*nacks, *senders) = (*nacks + one.nacks_trimmed_last_hop, *senders + 1);
+    let mrc = head.mrc.iter().map(|one| (&one.dst, one.nacks_trimmed_last_hop));
+    let uet = head.uet.iter().map(|one| (&one.dst, one.nacks_trimmed_last_hop.unwrap_or(0)));
+    for (receiver, n) in mrc.chain(uet).filter(|(_, n)| *n > 0) {
+        let (nacks, senders) = by_receiver.entry(receiver).or_default();
+        (*nacks, *senders) = (*nacks + n, *senders + 1);
     }
     for (receiver, (nacks, connections)) in by_receiver {
         let text = format!(
@@ -202,6 +204,76 @@ pub(super) fn trimmed_at_last_hop(&Evidence { head, .. }: &Evidence<'_>, say: &m
             several(connections, "connection")
         );
         say(Seen::new(nacks, text));
+    }
+}
+
+/// Requests of Ultra Ethernet that say that they were sent before: one for each receiver, with what its answers said.
+pub(super) fn uet_retransmits(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    let mut by_receiver = std::collections::BTreeMap::<&str, Vec<&UetContext>>::new();
+    for one in head.uet.iter().filter(|one| one.retransmits.is_some_and(|n| n > 0)) {
+        by_receiver.entry(&one.dst).or_default().push(one);
+    }
+    for (receiver, contexts) in by_receiver {
+        let sum = |of: fn(&UetContext) -> Option<u64>| contexts.iter().filter_map(|one| of(one)).sum::<u64>();
+        let again = sum(|one| one.retransmits);
+        let mut text = format!(
+            "{} of {} to {receiver} were sent again, in {}",
+            count(again),
+            several(sum(|one| one.packets), "request"),
+            several(contexts.len() as u64, "context"),
+        );
+        let (missing, nacks, trims) =
+            (sum(|one| one.sacked_missing), sum(|one| one.nacks), sum(|one| one.nacks_trimmed));
+        if missing > 0 {
+            text += &format!("; SACKs showed {} missing", several(missing, "PSN"));
+        }
+        if nacks > 0 {
+            text += &format!("; {}", several(nacks, "NACK"));
+        }
+        if trims > 0 {
+            text += &format!(", {} for trimmed packets", count(trims));
+        }
+        let frames = contexts.iter().take(8).map(|one| one.first_frame).collect();
+        say(Seen { frames, ..Seen::new(again, text) });
+    }
+}
+
+/// NACKs of Ultra Ethernet that are about no trimmed packet: one for each code.
+pub(super) fn uet_nacks(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    // Those of trimmed packets have findings of their own; those from 0xfd on are expected.
+    by_code(head, UetCounted::Nack, |code| (4..0xfd).contains(&code), "NACK", say);
+}
+
+/// Responses of Ultra Ethernet that say that a request failed: one for each code.
+pub(super) fn uet_errors(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    by_code(head, UetCounted::ReturnCode, |code| code > 1, "response", say);
+}
+
+fn by_code(
+    head: &Head,
+    counted: UetCounted,
+    is_told: impl Fn(u8) -> bool,
+    what: &str,
+    say: &mut dyn FnMut(Seen),
+) {
+    let mut by_code = std::collections::BTreeMap::<u8, Vec<&UetCount>>::new();
+    for one in head.uet_counts.iter().filter(|one| one.counted == counted && is_told(one.code)) {
+        by_code.entry(one.code).or_default().push(one);
+    }
+    for rows in by_code.into_values() {
+        let n = rows.iter().map(|row| row.count).sum();
+        if let Some(most) = rows.iter().max_by_key(|row| row.count) {
+            let text = format!(
+                "{} \"{}\" in {}, most to {} (PDC {:#x}): {}",
+                several(n, what),
+                most.name,
+                several(rows.len() as u64, "context"),
+                most.src,
+                most.spdcid,
+                count(most.count)
+            );
+            say(Seen::new(n, text));
+        }
     }
 }
 

@@ -283,6 +283,11 @@ pub static FINDINGS: &[FindingKind] = findings! {
         "see `rdmawire connections`, which lists each with its messages"
         Capture(setup::unanswered);
 
+    "uet.failed" Error []
+        "Operations of Ultra Ethernet failed: their responses have an error."
+        "a wrong key, address, job or permission is the application's: compare what it registered with what the request names (ses.memory_key, ses.buffer_offset, ses.job_id)"
+        Capture(capture::uet_errors);
+
     "pause.culprit" Warning [PauseFrames, LinkSpeed, Links]
         "A device sent pauses without being paused itself, and others propagated them: what they stopped is its victim."
         "check this device and its queue of that priority, not those that it paused: who sends to it, and why it cannot keep up"
@@ -331,9 +336,19 @@ pub static FINDINGS: &[FindingKind] = findings! {
         Capture(capture::skipped_paths);
 
     "trimmed.last_hop" Warning []
-        "Receivers of MRC say that the last switch before them trims: more was sent to them than their link carries."
+        "Receivers of MRC or Ultra Ethernet say that the last switch before them trims: more was sent to them than their link carries."
         "that is incast: see who sends to the receiver at the same time; the fabric before the last switch is not the cause"
         Capture(capture::trimmed_at_last_hop);
+
+    "uet.retransmitted" Warning []
+        "Requests of Ultra Ethernet were sent again: the network lost or trimmed them, or the receiver refused them."
+        "see table uet for the contexts: NACKs say where a packet was trimmed or why it was refused; without them, SACKs that show PSNs missing are losses, and retransmissions with neither are timeouts"
+        Capture(capture::uet_retransmits);
+
+    "uet.nack" Warning []
+        "Receivers of Ultra Ethernet refused packets, not because they were trimmed."
+        "no buffer, bitmap or resource: the receiver is overloaded, see who sends to it; a context that is not known, closing or out of its window: compare both ends' logs of it"
+        Capture(capture::uet_nacks);
 
     "timeout" Warning []
         "A requester retransmitted packets because no acknowledgement came in time."
