@@ -128,7 +128,7 @@ impl Plot {
             timeline.flow(report, at).ok_or_else(none)
         };
         let scene = match self.what {
-            What::Psn => Scene::psn(&flow()?),
+            What::Psn => Scene::psn(report, timeline, &flow()?),
             What::Rate if self.flow.is_some() => Scene::rate_of_flow(&flow()?),
             What::Rate => Scene::rate(report, timeline).unwrap_or_default(),
             What::Latency => Scene::latency(&flow()?),

@@ -120,7 +120,8 @@ impl DrawingBackend for Braille<'_> {
         };
         for (n, letter) in (0..).zip(text.chars()) {
             if let Some(cell) = self.at((x.max(0) + n * WIDE as i32, y.max(0))) {
-                *cell = Cell { text: Some(letter), ..Cell::default() };
+                let colour = Some(style.color().rgb).filter(|rgb| *rgb != (0, 0, 0));
+                *cell = Cell { text: Some(letter), colour, ..Cell::default() };
             }
         }
         Ok(())

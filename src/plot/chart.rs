@@ -6,16 +6,20 @@ use plotters::{
     style::text_anchor::{HPos, Pos, VPos},
 };
 
-use super::{Scene, Shape, braille::Braille};
+use super::{Layer, Point, Scene, Shape, braille::Braille};
 
 /// What drawing may run into: a backend that cannot draw.
 type Drawn<B> = Result<(), DrawingAreaErrorKind<<B as DrawingBackend>::ErrorType>>;
 
+/// Pixels from one row of the legend to the next.
+const LEGEND_ROW: u32 = 18;
+
 /// How large the parts of a picture are.
 struct Sizes {
     margin: u32,
+    /// Left of the vertical axis: at least, and for each character of its longest name.
     left: u32,
-    left_names: u32,
+    per_character: f64,
     below: u32,
     point: u32,
     is_text: bool,
@@ -28,11 +32,17 @@ impl Scene {
     /// What could not be drawn.
     pub fn svg(&self, width: u32, height: u32) -> Result<String, String> {
         let mut svg = String::new();
-        let sizes = Sizes { margin: 10, left: 70, left_names: 230, below: 44, point: 2, is_text: false };
+        let sizes = Sizes { margin: 10, left: 70, per_character: 6.2, below: 44, point: 2, is_text: false };
         {
             let area = SVGBackend::with_string(&mut svg, (width, height)).into_drawing_area();
             area.fill(&WHITE).map_err(|error| error.to_string())?;
-            self.draw(&area, &sizes).map_err(|error| error.to_string())?;
+            let mut rows = self.legend(width);
+            // The picture has half of it at least.
+            rows.truncate((height / 2 / LEGEND_ROW) as usize);
+            let (above, below) =
+                area.split_vertically(height.saturating_sub(LEGEND_ROW * rows.len() as u32 + 8));
+            self.draw(&above, &sizes).map_err(|error| error.to_string())?;
+            self.draw_legend(&below, &rows).map_err(|error| error.to_string())?;
             area.present().map_err(|error| error.to_string())?;
         }
         // Behind the start of the element: some programs know SVG by its first word.
@@ -41,13 +51,17 @@ impl Scene {
         Ok(svg)
     }
 
-    /// The picture as text of so many columns and lines: Braille patterns, 2 by 4 dots each. With `colour`, for a terminal.
+    /// The picture as text of so many columns and lines: Braille patterns, 2 by 4 dots each, and letters for points. With `colour`, for a
+    /// terminal. Hosts by hosts are a table.
     ///
     /// # Errors
     /// What could not be drawn.
     pub fn text(&self, columns: u32, lines: u32, colour: bool) -> Result<String, String> {
+        if let Some(table) = self.table() {
+            return Ok(format!("{}\n{table}", self.title));
+        }
         let mut text = String::new();
-        let sizes = Sizes { margin: 0, left: 24, left_names: 60, below: 12, point: 0, is_text: true };
+        let sizes = Sizes { margin: 0, left: 24, per_character: 2.0, below: 12, point: 0, is_text: true };
         {
             let area = Braille::new(&mut text, columns, lines, colour).into_drawing_area();
             self.draw(&area, &sizes).map_err(|error| error.to_string())?;
@@ -55,20 +69,100 @@ impl Scene {
         }
         let mut legend = format!("{}\n", self.title);
         legend.push_str(&text);
-        let entry = |layer: &super::Layer| match colour {
+        let sign = |layer: &Layer| if self.is_dotted(layer) { '⠿' } else { layer.letter };
+        let entry = |layer: &Layer| match colour {
             true => {
                 let (r, g, b) = layer.colour;
-                format!("\x1b[38;2;{r};{g};{b}m■\x1b[0m {}", layer.name)
+                format!("\x1b[38;2;{r};{g};{b}m{}\x1b[0m {}", sign(layer), layer.name)
             }
-            false => layer.name.clone(),
+            false => format!("{} {}", sign(layer), layer.name),
         };
-        let entries: Vec<String> = self.layers.iter().map(entry).collect();
-        Ok(format!("{legend}x: {}; y: {}; {}\n", self.x.label, self.y.label, entries.join(", ")))
+        let entries: Vec<String> = self.named().map(entry).collect();
+        Ok(format!("{legend}x: {}; y: {}\n{}\n", self.x.label, self.y.label, entries.join(", ")))
+    }
+
+    /// The layers of the legend.
+    fn named(&self) -> impl Iterator<Item = &Layer> {
+        self.layers.iter().filter(|layer| !layer.name.is_empty())
+    }
+
+    /// In text: whether a layer is of dots. There is one such layer of lines, and cells; all else has letters, which are told apart without colour.
+    fn is_dotted(&self, layer: &Layer) -> bool {
+        let is_line = |layer: &&Layer| matches!(layer.shape, Shape::Lines(_) | Shape::Path(_));
+        let longest = self.layers.iter().filter(is_line).max_by_key(|layer| match &layer.shape {
+            Shape::Lines(lines) => lines.len(),
+            Shape::Path(points) => points.len(),
+            _ => 0,
+        });
+        matches!(layer.shape, Shape::Cells(_)) || longest.is_some_and(|longest| std::ptr::eq(longest, layer))
+    }
+
+    /// Names by names as a table, if there are words for it.
+    fn table(&self) -> Option<String> {
+        let words = self.layers.iter().find_map(|layer| match &layer.shape {
+            Shape::Words(words) if !self.x.names.is_empty() => Some(words),
+            _ => None,
+        })?;
+        let cell = |row: usize, column: usize| {
+            let is_here = |at: &Point| at.0.round() == column as f64 && at.1.round() == row as f64;
+            let here = words.iter().filter(|(at, _)| is_here(at)).map(|(_, word)| word.as_str());
+            here.collect::<Vec<_>>().join(", ")
+        };
+        let head = std::iter::once(format!("{} \\ {}", self.y.label, self.x.label))
+            .chain(self.x.names.iter().cloned());
+        let mut rows = vec![head.collect::<Vec<_>>()];
+        for (row, name) in self.y.names.iter().enumerate() {
+            let cells = (0..self.x.names.len()).map(|column| cell(row, column));
+            rows.push(std::iter::once(name.clone()).chain(cells).collect());
+        }
+        let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+        let widths: Vec<usize> = (0..rows[0].len()).map(width).collect();
+        let line = |row: &Vec<String>| {
+            let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
+            format!("  {}\n", cells.collect::<Vec<_>>().join("  ").trim_end())
+        };
+        Some(rows.iter().map(line).collect())
+    }
+
+    /// The rows of the legend: layers, each with its place from the left.
+    fn legend(&self, width: u32) -> Vec<Vec<(i32, &Layer)>> {
+        const LEFT: i32 = 70;
+        let mut rows: Vec<Vec<(i32, &Layer)>> = Vec::new();
+        let mut at = i32::MAX;
+        for layer in self.named() {
+            let wide = 40 + (layer.name.chars().count() as f64 * 6.6) as i32;
+            if at.saturating_add(wide) > width as i32 - 10 {
+                rows.push(Vec::new());
+                at = LEFT;
+            }
+            rows.last_mut().into_iter().for_each(|row| row.push((at, layer)));
+            at += wide;
+        }
+        rows
+    }
+
+    fn draw_legend<B: DrawingBackend>(
+        &self,
+        area: &DrawingArea<B, Shift>,
+        rows: &[Vec<(i32, &Layer)>],
+    ) -> Drawn<B> {
+        let font =
+            ("sans-serif", 12).into_font().into_text_style(area).pos(Pos::new(HPos::Left, VPos::Center));
+        for (row, y) in rows.iter().zip((8..).step_by(LEGEND_ROW as usize)) {
+            for (x, layer) in row {
+                let (r, g, b) = layer.colour;
+                area.draw(&Rectangle::new([(*x, y - 5), (x + 12, y + 5)], RGBColor(r, g, b).filled()))?;
+                area.draw(&Text::new(layer.name.clone(), (x + 18, y), font.clone()))?;
+            }
+        }
+        Ok(())
     }
 
     fn draw<B: DrawingBackend>(&self, area: &DrawingArea<B, Shift>, sizes: &Sizes) -> Drawn<B> {
         let ([x0, x1], [y0, y1]) = self.range();
-        let left = if self.y.names.is_empty() { sizes.left } else { sizes.left_names };
+        let longest = self.y.names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+        let names = (longest as f64 * sizes.per_character) as u32 + if sizes.is_text { 8 } else { 40 };
+        let left = if longest == 0 { sizes.left } else { names.min(area.dim_in_pixel().0 / 2) };
         let mut builder = ChartBuilder::on(area);
         builder.margin(sizes.margin).set_label_area_size(LabelAreaPosition::Left, left);
         builder.set_label_area_size(LabelAreaPosition::Bottom, sizes.below);
@@ -104,16 +198,26 @@ impl Scene {
             let (r, g, b) = layer.colour;
             let colour = RGBColor(r, g, b);
             let style = colour.stroke_width(1);
-            let drawn = match &layer.shape {
+            match &layer.shape {
+                Shape::Lines(lines) if sizes.is_text && !self.is_dotted(layer) => {
+                    let ends = lines.iter().flatten().map(|at| letter(*at, layer.letter, colour));
+                    chart.draw_series(ends)?
+                }
                 Shape::Lines(lines) => {
                     // A line of no length is not seen in SVG.
                     let dots = lines.iter().filter(|[a, b]| a == b && sizes.point > 0);
                     chart.draw_series(dots.map(|[at, _]| Circle::new(*at, 1, colour.filled())))?;
                     chart.draw_series(lines.iter().map(|ends| PathElement::new(ends.to_vec(), style)))?
                 }
+                Shape::Path(points) if sizes.is_text && !self.is_dotted(layer) => {
+                    let step = (points.len() / 24).max(1);
+                    chart.draw_series(
+                        points.iter().step_by(step).map(|at| letter(*at, layer.letter, colour)),
+                    )?
+                }
                 Shape::Path(points) => chart.draw_series([PathElement::new(points.clone(), style)])?,
                 Shape::Points(points) if sizes.point == 0 => {
-                    chart.draw_series(points.iter().map(|point| Pixel::new(*point, colour)))?
+                    chart.draw_series(points.iter().map(|at| letter(*at, layer.letter, colour)))?
                 }
                 Shape::Points(points) => {
                     let size = sizes.point;
@@ -121,33 +225,35 @@ impl Scene {
                         .draw_series(points.iter().map(|point| Circle::new(*point, size, colour.filled())))?
                 }
                 Shape::Bands(bands) if sizes.is_text => {
-                    let edge = |[from, _]: &[f64; 2]| PathElement::new(vec![(*from, y0), (*from, y1)], style);
-                    chart.draw_series(bands.iter().map(edge))?
+                    // Above all else, so that they are not taken for data.
+                    let columns = f64::from(area.dim_in_pixel().0) / 2.0;
+                    let step = (x1 - x0) / columns;
+                    let along = |[from, to]: &[f64; 2]| {
+                        let most = ((to - from) / step).clamp(0.0, columns) as usize;
+                        let from = *from;
+                        (0..=most).map(move |nth| (from + nth as f64 * step, y1))
+                    };
+                    chart.draw_series(
+                        bands.iter().flat_map(along).map(|at| letter(at, layer.letter, colour)),
+                    )?
                 }
                 Shape::Bands(bands) => chart.draw_series(
                     bands.iter().map(|[from, to]| Rectangle::new([(*from, y0), (*to, y1)], colour.filled())),
                 )?,
+                Shape::Words(words) => {
+                    let font = ("sans-serif", 12).into_font().into_text_style(area);
+                    let font = font.pos(Pos::new(HPos::Center, VPos::Center));
+                    chart.draw_series(
+                        words.iter().map(|(at, word)| Text::new(word.clone(), *at, font.clone())),
+                    )?
+                }
                 Shape::Cells(cells) => chart.draw_series(cells.iter().map(|(corners, shade)| {
-                    Rectangle::new(*corners, colour.mix(0.15 + 0.85 * shade).filled())
+                    Rectangle::new(
+                        *corners,
+                        colour.mix(if self.x.names.is_empty() { 1.0 } else { 0.08 + 0.5 * shade }).filled(),
+                    )
                 }))?,
             };
-            drawn
-                .label(layer.name.as_str())
-                .legend(move |(x, y)| Rectangle::new([(x, y - 4), (x + 10, y + 4)], colour.filled()));
-        }
-        if !sizes.is_text {
-            chart
-                .configure_series_labels()
-                .position(SeriesLabelPosition::UpperLeft)
-                .background_style(WHITE.mix(0.85))
-                .border_style(RGBColor(200, 200, 200))
-                .label_font(
-                    ("sans-serif", 12)
-                        .into_font()
-                        .into_text_style(area)
-                        .pos(Pos::new(HPos::Left, VPos::Center)),
-                )
-                .draw()?;
         }
         Ok(())
     }
@@ -169,8 +275,12 @@ impl Scene {
                 Shape::Cells(cells) => {
                     cells.iter().flat_map(|(corners, _)| corners).for_each(|at| point(*at))
                 }
+                Shape::Words(words) => words.iter().for_each(|(at, _)| point(*at)),
                 Shape::Bands(bands) => bands.iter().flatten().for_each(|at| widen(&mut x, *at)),
             }
+        }
+        for (range, axis) in [(&mut x, &self.x), (&mut y, &self.y)] {
+            axis.range.iter().flatten().for_each(|at| widen(range, *at));
         }
         let wide = |[from, to]: [f64; 2], names: &[String]| match names.len() {
             0 if from > to => [0.0, 1.0],
@@ -180,6 +290,11 @@ impl Scene {
         };
         (wide(x, &self.x.names), wide(y, &self.y.names))
     }
+}
+
+/// A letter at a point, in text.
+fn letter<'a>(at: Point, letter: char, colour: RGBColor) -> Text<'a, Point, String> {
+    Text::new(letter.to_string(), at, ("sans-serif", 4).into_font().color(&colour))
 }
 
 /// A number in few characters.

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use crate::{
     analyze::metric::timeline::{FlowTimeline, Timeline, What, pause_chart, pause_senders},
     report::{
-        Flow, View,
+        Flow, Storm, View,
         chart::{Band, Chart, Mark, Series},
         clean,
         figure::Column,
-        units::{priority, several},
+        units::{bytes, count, priority, several},
     },
 };
 
@@ -25,6 +25,8 @@ pub struct PlotAxis {
     pub label: String,
     /// Names of the places 0, 1, 2, …, for an axis of names.
     pub names: Vec<String>,
+    /// What it shows at least, wherever the data is.
+    pub range: Option<[f64; 2]>,
 }
 
 /// How the data of a layer is drawn.
@@ -40,13 +42,17 @@ pub enum Shape {
     Bands(Vec<[f64; 2]>),
     /// Rectangles: two opposite corners, and a shade from 0 to 1.
     Cells(Vec<([Point; 2], f64)>),
+    /// Words, in the middle of which the point is.
+    Words(Vec<(Point, String)>),
 }
 
 /// Data of one kind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layer {
-    /// Its name in the legend.
+    /// Its name in the legend; empty where it explains itself.
     pub name: String,
+    /// The letter that stands for it where there is no colour.
+    pub letter: char,
     /// Its colour.
     pub colour: Colour,
     /// The data.
@@ -66,19 +72,28 @@ pub struct Scene {
     pub layers: Vec<Layer>,
 }
 
-const GREY: Colour = (150, 150, 150);
-const BLUE: Colour = (31, 119, 180);
-const RED: Colour = (214, 39, 40);
-const ORANGE: Colour = (255, 127, 14);
-const GREEN: Colour = (44, 160, 44);
-const PURPLE: Colour = (148, 103, 189);
-const BROWN: Colour = (140, 86, 75);
-const PINK: Colour = (227, 119, 194);
+/// The colours of pages (`report/html/page.css`), which the colour-blind tell apart too (Okabe and Ito).
+const BLUE: Colour = (0, 114, 178);
+const GREEN: Colour = (0, 129, 94);
+const VERMILION: Colour = (213, 94, 0);
+const RED: Colour = (192, 0, 32);
+const GREY: Colour = (138, 147, 156);
+const VIOLET: Colour = (106, 61, 154);
+const OCHRE: Colour = (168, 123, 0);
+const BROWN: Colour = (122, 75, 30);
+const BLACK: Colour = (27, 31, 36);
+/// Times in the background.
+const WAIT_BAND: Colour = (250, 236, 204);
+const PAUSE_BAND: Colour = (245, 228, 237);
+const TIMER_BAND: Colour = (225, 236, 247);
 /// Colours of layers of one sort.
-const MANY: [Colour; 8] = [BLUE, ORANGE, GREEN, RED, PURPLE, BROWN, PINK, GREY];
+const MANY: [Colour; 8] =
+    [BLUE, (230, 159, 0), (0, 158, 115), (204, 121, 167), (86, 180, 233), VERMILION, (163, 165, 0), GREY];
 
 /// Hosts of the matrix, at most; the others are one.
 const HOSTS: usize = 24;
+/// So many hosts have room for numbers.
+const WITH_NUMBERS: usize = 6;
 
 /// Times of charts from a beginning, in a unit that suits their length.
 #[derive(Clone, Copy, Debug)]
@@ -91,9 +106,9 @@ struct Clock {
 impl Clock {
     fn new(from_ns: i64, to_ns: i64) -> Clock {
         let (unit_ns, unit) = match to_ns.saturating_sub(from_ns) {
-            ..20_000 => (1.0, "ns"),
-            20_000..20_000_000 => (1e3, "µs"),
-            20_000_000..20_000_000_000 => (1e6, "ms"),
+            ..2_000 => (1.0, "ns"),
+            2_000..2_000_000 => (1e3, "µs"),
+            2_000_000..2_000_000_000 => (1e6, "ms"),
             _ => (1e9, "s"),
         };
         Clock { from_ns, unit_ns, unit }
@@ -116,7 +131,7 @@ impl Clock {
     }
 
     fn axis(&self) -> PlotAxis {
-        PlotAxis { label: format!("time from the first packet, {}", self.unit), names: Vec::new() }
+        PlotAxis { label: format!("time from the first packet, {}", self.unit), ..PlotAxis::default() }
     }
 }
 
@@ -139,25 +154,23 @@ enum Form {
     Start,
 }
 
-const BLACK: Colour = (0, 0, 0);
-
 /// The look of series in a chart of PSNs, by their roles: the lowest layer first.
 const LOOKS: [(&str, Colour, Form); 17] = [
     ("ack", GREEN, Form::Line),
     ("ack-again", GREEN, Form::Points),
     ("new", BLUE, Form::Line),
-    ("response", BLUE, Form::Line),
-    ("again", RED, Form::Points),
-    ("late", ORANGE, Form::Points),
+    ("response", (58, 155, 217), Form::Line),
+    ("again", VERMILION, Form::Points),
+    ("late", (176, 86, 138), Form::Points),
     ("copy", GREY, Form::Points),
-    ("ambiguous", PINK, Form::Points),
-    ("corrupt", BROWN, Form::Points),
+    ("ambiguous", (184, 134, 11), Form::Points),
+    ("corrupt", BLACK, Form::Points),
     ("trimmed", BROWN, Form::Points),
-    ("nak", (120, 0, 0), Form::Points),
-    ("rnr", PURPLE, Form::Points),
-    ("cnp", BLACK, Form::Edge),
-    ("ce", (188, 160, 20), Form::Points),
-    ("lost-before", BLACK, Form::Gap),
+    ("nak", RED, Form::Points),
+    ("rnr", (154, 91, 0), Form::Points),
+    ("cnp", VIOLET, Form::Edge),
+    ("ce", OCHRE, Form::Points),
+    ("lost-before", RED, Form::Gap),
     ("lost", GREY, Form::Gap),
     ("lost-after", BLACK, Form::Start),
 ];
@@ -189,10 +202,19 @@ impl Scene {
             Shape::Path(points) | Shape::Points(points) => points.is_empty(),
             Shape::Bands(bands) => bands.is_empty(),
             Shape::Cells(cells) => cells.is_empty(),
+            Shape::Words(words) => words.is_empty(),
         };
         if !is_empty {
-            self.layers.push(Layer { name: name.to_owned(), colour, shape });
+            let letter = self.letter(name);
+            self.layers.push(Layer { name: name.to_owned(), letter, colour, shape });
         }
+    }
+
+    /// A letter of the name that no other layer has.
+    fn letter(&self, name: &str) -> char {
+        let is_free = |letter: &char| self.layers.iter().all(|layer| layer.letter != *letter);
+        let letters = name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_uppercase());
+        letters.chain('a'..='z').find(is_free).unwrap_or('*')
     }
 
     fn over_time(title: String, clock: &Clock, y: &str) -> Scene {
@@ -206,18 +228,19 @@ impl Scene {
 
     /// PSN over time, after tcptrace: each packet where it was sent, the line of acknowledgements below, losses, NAKs and marks, and
     /// the times of recovery and waiting as bands.
-    pub fn psn(flow: &FlowTimeline<'_>) -> Scene {
+    pub fn psn(report: &View<'_>, timeline: &Timeline, flow: &FlowTimeline<'_>) -> Scene {
         let clock = Clock::of(flow);
         let mut scene = Scene::over_time(name(&flow.flow), &clock, "PSN from the first");
-        let Some(chart) = flow.psn_chart(flow.recovering().chain(flow.waiting()).collect()) else {
-            return scene;
-        };
+        let pauses = flow.pauses(report, &timeline.pauses());
+        let bands = flow.recovering().chain(flow.waiting()).chain(pauses).collect();
+        let Some(chart) = flow.psn_chart(bands) else { return scene };
         let bands = |what: &str| {
             let own = chart.bands.iter().filter(|band: &&Band| band.0 == what);
             Shape::Bands(own.map(|&(_, from, to)| [clock.at(from), clock.at(to)]).collect())
         };
-        scene.add("recovery", (255, 224, 178), bands("recovery"));
-        scene.add("receiver not ready", (225, 213, 240), bands("RNR wait"));
+        scene.add("recovery", WAIT_BAND, bands("recovery"));
+        scene.add("receiver not ready", TIMER_BAND, bands("RNR wait"));
+        scene.add("paused", PAUSE_BAND, bands("pause"));
         let placed = chart.series.iter().filter(|series| series.role != "cnp");
         let lowest = placed.flat_map(|series| &series.marks).map(|mark| mark.2).min().unwrap_or(0) as f64;
         for (role, colour, form) in LOOKS {
@@ -228,17 +251,18 @@ impl Scene {
         scene
     }
 
-    /// Rate and goodput of a flow over time, in Gbit/s; retransmissions, marks and CNPs on the axis.
+    /// Rate and goodput of a flow over time; retransmissions, marks and CNPs on the axis.
     pub fn rate_of_flow(flow: &FlowTimeline<'_>) -> Scene {
         let from_ns = flow.axis.map_or(0, |axis| axis.origin_ns - flow.start_ns);
         let clock = Clock::new(from_ns, flow.flow.last_ns - flow.start_ns);
-        let mut scene = Scene::over_time(name(&flow.flow), &clock, "Gbit/s");
-        let Some(rates) = flow.rate_chart() else { return scene };
-        for (series, colour) in rates.series.iter().zip([GREY, BLUE]) {
-            scene.add(&series.name, colour, gigabits(series, &clock));
+        let rates = flow.rate_chart().unwrap_or_default();
+        let unit = Unit::of(&RATES, rates.series.iter().flat_map(|series| &series.points));
+        let mut scene = Scene::over_time(name(&flow.flow), &clock, unit.name);
+        for (series, colour) in rates.series.iter().zip([BLUE, GREEN]) {
+            scene.add(&series.name, colour, steps(series, &clock, unit));
         }
         let packets = flow.psn_chart(Vec::new()).unwrap_or_default();
-        for (role, colour) in [("again", RED), ("ce", ORANGE), ("cnp", BLACK)] {
+        for (role, colour) in [("again", VERMILION), ("ce", OCHRE), ("cnp", VIOLET)] {
             for series in packets.series.iter().filter(|series| series.role == role) {
                 let points = series.marks.iter().map(|mark| (clock.at(mark.0), 0.0));
                 scene.add(&series.name, colour, Shape::Points(points.collect()));
@@ -247,32 +271,35 @@ impl Scene {
         scene
     }
 
-    /// The rate of the whole capture over time, by traffic class, in Gbit/s; `None` without a packet.
+    /// The rate of the whole capture over time, by traffic class; `None` without a packet.
     pub fn rate(report: &View<'_>, timeline: &Timeline) -> Option<Scene> {
         let chart = timeline.class_chart(report)?;
         let clock = Clock::of_capture(report);
-        let mut scene = Scene::over_time("Traffic by class".into(), &clock, "Gbit/s");
+        let unit = Unit::of(&RATES, chart.series.iter().flat_map(|series| &series.points));
+        let mut scene = Scene::over_time("Traffic by class".into(), &clock, unit.name);
         for (series, colour) in chart.series.iter().zip(MANY.into_iter().cycle()) {
-            scene.add(&series.name, colour, gigabits(series, &clock));
+            scene.add(&series.name, colour, steps(series, &clock, unit));
         }
         Some(scene)
     }
 
-    /// Latencies of a flow over time, in microseconds.
+    /// Latencies of a flow over time.
     pub fn latency(flow: &FlowTimeline<'_>) -> Scene {
         let clock = Clock::of(flow);
-        let mut scene = Scene::over_time(name(&flow.flow), &clock, "µs");
-        for (what, colour) in What::ALL.into_iter().zip(MANY) {
-            for series in flow.latency_chart(what).iter().flat_map(|chart: &Chart| &chart.series) {
-                let points = series.points.iter().map(|&(ns, took_ns)| (clock.at(ns), took_ns as f64 / 1e3));
-                scene.add(&series.name, colour, Shape::Points(points.collect()));
-            }
+        let charts: Vec<Chart> = What::ALL.into_iter().filter_map(|what| flow.latency_chart(what)).collect();
+        let all = || charts.iter().flat_map(|chart| &chart.series);
+        let unit = Unit::of(&TIMES, all().flat_map(|series| &series.points));
+        let mut scene = Scene::over_time(name(&flow.flow), &clock, unit.name);
+        for (series, colour) in all().zip(MANY) {
+            let points =
+                series.points.iter().map(|&(ns, took_ns)| (clock.at(ns), took_ns as f64 / unit.size));
+            scene.add(&series.name, colour, Shape::Points(points.collect()));
         }
         scene
     }
 
-    /// Hosts by hosts: from the left, to the top; the shade is the share of the largest number of bytes. Losses and retransmissions have a
-    /// mark. Hosts beyond the first ones by bytes are not shown.
+    /// Hosts by hosts: from the left, to the bottom; the shade is the share of the largest number of bytes. Few hosts have their numbers, of many
+    /// losses and retransmissions have a mark. Hosts beyond the first ones by bytes are not shown.
     pub fn matrix(report: &View<'_>) -> Scene {
         const FIGURES: [Column; 3] =
             [Column::named("wire_bytes"), Column::named("lost"), Column::named("retransmits")];
@@ -299,24 +326,32 @@ impl Scene {
         names.truncate(HOSTS);
         names.sort();
         let at = |host: &String| names.binary_search(host).ok().map(|at| at as f64);
-        let most = sums.values().map(|sum| sum[0]).max().unwrap_or(0).max(1) as f64;
-        let (mut cells, mut lost, mut resent) = (Vec::new(), Vec::new(), Vec::new());
-        for ((src, dst), [bytes, losses, resends]) in &sums {
+        let most = sums.values().map(|sum| sum[0]).max().unwrap_or(0).max(1);
+        let (mut cells, mut words, mut lost, mut resent) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for ((src, dst), &[sent, losses, resends]) in &sums {
             let (Some(y), Some(x)) = (at(src), at(dst)) else { continue };
-            cells.push(([(x - 0.5, y - 0.5), (x + 0.5, y + 0.5)], *bytes as f64 / most));
-            if *losses > 0 {
+            cells.push(([(x - 0.5, y - 0.5), (x + 0.5, y + 0.5)], sent as f64 / most as f64));
+            let shown =
+                [bytes(sent), format!("at least {} lost", count(losses)), several(resends, "retransmission")];
+            let shown = shown.into_iter().zip([sent, losses, resends]).filter(|(_, number)| *number > 0);
+            words.extend(shown.zip([0.2, 0.0, -0.2]).map(|((text, _), above)| ((x, y + above), text)));
+            if losses > 0 {
                 lost.push((x - 0.2, y));
             }
-            if *resends > 0 {
+            if resends > 0 {
                 resent.push((x + 0.2, y));
             }
         }
         let names: Vec<String> = names.iter().map(|host| clean(host).into_owned()).collect();
-        let axis = |label: &str| PlotAxis { label: label.into(), names: names.clone() };
+        let axis = |label: &str| PlotAxis { label: label.into(), names: names.clone(), range: None };
         let mut scene = Scene { title, x: axis("to"), y: axis("from"), layers: Vec::new() };
-        scene.add("bytes", BLUE, Shape::Cells(cells));
-        scene.add("losses", (0, 0, 0), Shape::Points(lost));
-        scene.add("retransmissions", RED, Shape::Points(resent));
+        scene.add(&format!("bytes, darkest: {}", bytes(most)), BLUE, Shape::Cells(cells));
+        if names.len() <= WITH_NUMBERS {
+            scene.add("", BLACK, Shape::Words(words));
+        } else {
+            scene.add("losses", BLACK, Shape::Points(lost));
+            scene.add("retransmissions", VERMILION, Shape::Points(resent));
+        }
         scene
     }
 
@@ -335,16 +370,56 @@ impl Scene {
             ([(clock.at(from_ns), row as f64 - 0.4), (clock.at(to_ns), row as f64 + 0.4)], 1.0)
         };
         let cells = chart.series.iter().flat_map(|series| &series.marks).map(cell);
-        scene.add("pause", RED, Shape::Cells(cells.collect()));
+        scene.add("pause", MANY[3], Shape::Cells(cells.collect()));
+        // The whole capture: what was not paused is seen too.
+        let last = report.head.capture.last_ns.unwrap_or(first);
+        scene.x.range = Some([0.0, clock.at(last.saturating_sub(first))]);
+        let mut storms = Vec::new();
+        for row in report.head.pause.iter().flatten() {
+            let name = format!("{} {}", row.sender_name(), priority(row.priority));
+            let Some(at) = scene.y.names.iter().position(|own| own.ends_with(&name)) else { continue };
+            let end = |ns: i64, y: f64| (clock.at(ns.saturating_sub(first)), at as f64 + y);
+            let cell = |storm: &Storm| ([end(storm.start_ns, -0.15), end(storm.end_ns, 0.15)], 1.0);
+            storms.extend(row.storms.iter().flatten().map(cell));
+        }
+        scene.add("storm: a PFC watchdog would fire", RED, Shape::Cells(storms));
         scene
     }
 }
 
-/// Bits per second as a path in Gbit/s: each value holds until the next one.
-fn gigabits(series: &Series, clock: &Clock) -> Shape {
+/// A unit of an axis.
+#[derive(Clone, Copy, Debug)]
+struct Unit {
+    name: &'static str,
+    size: f64,
+}
+
+const TIMES: [Unit; 4] = [
+    Unit { name: "ns", size: 1.0 },
+    Unit { name: "µs", size: 1e3 },
+    Unit { name: "ms", size: 1e6 },
+    Unit { name: "s", size: 1e9 },
+];
+const RATES: [Unit; 4] = [
+    Unit { name: "bit/s", size: 1.0 },
+    Unit { name: "kbit/s", size: 1e3 },
+    Unit { name: "Mbit/s", size: 1e6 },
+    Unit { name: "Gbit/s", size: 1e9 },
+];
+
+impl Unit {
+    /// The largest one of these that the largest value has twice.
+    fn of<'a>(units: &[Unit; 4], points: impl Iterator<Item = &'a (i64, u64)>) -> Unit {
+        let most = points.map(|(_, value)| *value).max().unwrap_or(0) as f64;
+        units.iter().rev().copied().find(|unit| most >= 2.0 * unit.size).unwrap_or(units[0])
+    }
+}
+
+/// Values over time as a path: each holds until the next one.
+fn steps(series: &Series, clock: &Clock, unit: Unit) -> Shape {
     let mut path: Vec<Point> = Vec::with_capacity(2 * series.points.len());
-    for &(ns, bits) in &series.points {
-        let (x, y) = (clock.at(ns), bits as f64 / 1e9);
+    for &(ns, value) in &series.points {
+        let (x, y) = (clock.at(ns), value as f64 / unit.size);
         path.extend(path.last().map(|&(_, before)| (x, before)));
         path.push((x, y));
     }

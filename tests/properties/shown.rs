@@ -126,7 +126,11 @@ fn pages(report: &View<'_>, timeline: Option<&Timeline>) {
         scenes.extend(Scene::rate(report, timeline));
         scenes.push(Scene::pause(report, timeline));
         for flow in flows.iter().take(2).filter_map(|at| timeline.flow(report, *at)) {
-            scenes.extend([Scene::psn(&flow), Scene::latency(&flow), Scene::rate_of_flow(&flow)]);
+            scenes.extend([
+                Scene::psn(report, timeline, &flow),
+                Scene::latency(&flow),
+                Scene::rate_of_flow(&flow),
+            ]);
         }
     }
     for scene in scenes.iter().filter(|scene| !scene.layers.is_empty()) {

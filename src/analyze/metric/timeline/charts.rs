@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Axis, Bin, Bins, FlowTimeline, Kind, Loss, Place, Stretch, Timeline, What};
+use super::{Axis, Bin, Bins, FlowTimeline, Kind, Loss, Place, Stretch, Timeline, What, interface_bit};
 use crate::{
     analyze::{model::Space, network::Paused},
     report::{
@@ -59,7 +59,7 @@ impl Timeline {
             if sends == 0 && is_shown && !is_wanted {
                 continue;
             }
-            let picture = flow.picture(at, &paused);
+            let picture = flow.picture(at, flow.pauses(report, &paused));
             let size = |series: &Series| series.marks.len() + series.points.len();
             marks += picture.charts.iter().flat_map(|chart| &chart.series).map(size).sum::<usize>();
             drawn.push(at);
@@ -190,9 +190,21 @@ impl Unwrapped {
 }
 
 impl FlowTimeline<'_> {
-    /// Its charts and distributions. `paused`: the pauses of the capture; `at`: the flow's place in the report.
-    fn picture(&self, at: usize, paused: &[Paused]) -> chart::Picture {
-        let pauses = paused.iter().map(|pause| ("pause", self.time(pause.start_ns), self.time(pause.end_ns)));
+    /// The pauses, of all in the capture, that may have stopped it: those of its priority, where that is known, on links that it passes.
+    pub fn pauses(&self, report: &View<'_>, paused: &[Paused]) -> Vec<Band> {
+        let classes = &report.head.traffic_classes;
+        let class = classes.iter().find(|class| class.dscp.is_some() && class.dscp == self.line.dscp);
+        let its = class.and_then(|class| class.priority);
+        let fits = |pause: &&Paused| {
+            let is_of_priority = pause.priority.is_none() || its.is_none() || pause.priority == its;
+            is_of_priority && self.line.interfaces & interface_bit(pause.interface) != 0
+        };
+        let band = |pause: &Paused| ("pause", self.time(pause.start_ns), self.time(pause.end_ns));
+        paused.iter().filter(fits).map(band).collect()
+    }
+
+    /// Its charts and distributions. `pauses`: those that may have stopped it; `at`: the flow's place in the report.
+    fn picture(&self, at: usize, pauses: Vec<Band>) -> chart::Picture {
         let packets = self.psn_chart(self.waiting().chain(pauses).collect());
         let mut charts: Vec<Chart> = [packets, self.rate_chart(), self.gap_chart(), self.outstanding_chart()]
             .into_iter()

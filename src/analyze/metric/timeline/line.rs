@@ -116,6 +116,8 @@ pub struct Line {
     pub left_out: u64,
     /// The packets' traffic class, by the DSCP of the last.
     pub dscp: Option<u8>,
+    /// The interfaces that recorded them, a bit each; the last bit stands for all from 63 on.
+    pub(super) interfaces: u64,
     pub(super) score: u64,
     pub(super) packets: u64,
     next: [Option<u32>; 2],
@@ -133,6 +135,7 @@ impl Line {
             bins: Bins::default(),
             left_out: 0,
             dscp: None,
+            interfaces: 0,
             score: 0,
             packets: 0,
             next: [None; 2],

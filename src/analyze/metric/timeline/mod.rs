@@ -265,6 +265,11 @@ fn drawn_as(packet: &Facts, place: &Placed) -> Option<Kind> {
     })
 }
 
+/// The bit of an interface in [`Line::interfaces`](line::Line).
+fn interface_bit(interface: u16) -> u64 {
+    1 << interface.min(63)
+}
+
 impl Metric for Timeline {
     fn wants(&self) -> Wants {
         Wants { measured: true, ..Wants::default() }
@@ -296,6 +301,7 @@ impl Metric for Timeline {
         let Some(line) = self.line_of(id, packet) else { return };
         line.packets += 1;
         line.dscp = dscp;
+        line.interfaces |= interface_bit(packet.interface());
         if kind != Some(Kind::Copy)
             && let Some(own) = line.bins.of(&axis, ns)
         {
