@@ -191,7 +191,7 @@ pub(crate) fn analyze(
             [] => return Err(error::plain("no source")),
             [reader] => (work.run(analysis, &mut *reader)?, Files::of_series([&*reader].into_iter())),
             _ => {
-                let (mut merge, _) = taps::merge(readers);
+                let mut merge = taps::merge(readers);
                 let analysis = work.run(analysis, &mut merge)?;
                 (analysis, Files::of_series(merge.captures()))
             }

@@ -11,7 +11,7 @@ use crate::{
     grammar::units,
     logs::{self, Log},
     opcode::Direction,
-    report::{CaptureProblem, FrameOrder},
+    report::{CaptureProblem, FrameOrder, SetClock},
 };
 
 pub use crate::{
@@ -227,13 +227,16 @@ pub struct Files {
     /// Of each name, what identifies a file of an index, whatever it is called; empty, or missing at the end, of captures that are read
     /// themselves.
     pub ids: Vec<String>,
+    /// Captures whose clocks were set right when they were merged.
+    pub clocks: Vec<SetClock>,
 }
 
 impl Files {
     /// More files behind these.
     pub fn add(&mut self, more: Files) {
-        let Files { names, problems, drops, parts, ids } = more;
+        let Files { names, problems, drops, parts, ids, clocks } = more;
         self.parts.extend(parts);
+        self.clocks.extend(clocks);
         self.ids.resize(self.names.len(), String::new());
         self.ids.extend(ids);
         self.names.extend(names);
@@ -265,6 +268,10 @@ impl Files {
                 files.parts.push(files.names.clone());
             }
             capture.info().interfaces.iter().for_each(|interface| files.add_drops(interface.drops));
+            if let (Some(offset), Some(file)) = (capture.clock(), files.names.first()) {
+                let (file, offset_ns, common_packets) = (file.clone(), offset.ns, offset.packets);
+                files.clocks.push(SetClock { file, offset_ns, common_packets });
+            }
             all.add(files);
         }
         all

@@ -129,8 +129,11 @@ fn sentence(class: Class, history: &History, is_bad: bool, d: &Dissection<'_>) -
     match class {
         Class::First | Class::New | Class::Unsequenced => String::new(),
         Class::Retransmission => {
-            let what = before("of a packet that is not in the capture");
-            format!("retransmission {what}{}", cause(history, d))
+            let (cause, of) = (cause(history, d), history.previous.map(|frame| format!(" of frame {frame}")));
+            match of {
+                Some(of) => format!("retransmission{of}{cause}"),
+                None => format!("retransmission{cause}; the capture does not have the packet before"),
+            }
         }
         Class::CaptureDuplicate => format!("second record {}", before("of an earlier frame")),
         Class::LateOriginal => match history.late_ns {

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::place::Place;
-use super::{Error, Info, Interface, MAX_PROBLEMS, Reader, Record, Series, Source, Time};
+use super::{ClockOffset, Error, Info, Interface, MAX_PROBLEMS, Reader, Record, Series, Source, Time};
 use crate::dissect::Link;
 
 /// Most frames that are held back to sort one file.
@@ -60,10 +60,11 @@ impl Merge {
         self.lanes.iter().map(|lane| &lane.capture)
     }
 
-    /// Sets the clock of a capture back by so many nanoseconds: its frames come that much earlier. Before the first frame is read.
-    pub fn set_back(&mut self, capture: usize, nanoseconds: i64) {
+    /// Sets the clock of a capture right: what it shows too much is subtracted from its times. Before the first frame is read.
+    pub fn set_clock(&mut self, capture: usize, offset: ClockOffset) {
         if let Some(lane) = self.lanes.get_mut(capture) {
-            lane.ahead_ns = nanoseconds;
+            lane.ahead_ns = offset.ns;
+            lane.capture.set_clock(offset);
         }
     }
 

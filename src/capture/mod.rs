@@ -38,6 +38,7 @@ mod clock;
 mod compressed;
 mod damage;
 mod decoder;
+mod disk;
 mod erf;
 mod error;
 #[cfg(all(unix, feature = "live"))]
@@ -64,7 +65,7 @@ pub use merge::Merge;
 pub use options::Options;
 pub use parts::{Cursor, Part, Parts};
 pub use reader::{Reader, open, open_with};
-pub use series::{Series, parts_of_one};
+pub use series::{ClockOffset, Series, parts_of_one};
 pub use whole::{Temporary, WholeFile, remove_unfinished};
 pub use writer::{Writer, create};
 

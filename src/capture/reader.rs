@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::buffer::SharedRecord;
 use super::decoder::{Decoder, FastPath};
+use super::disk::DiskFile;
 use super::erf;
 use super::options::Options;
 use super::parts::{Cursor, Parts};
@@ -26,14 +27,13 @@ pub fn open_with(path: &Path, options: &Options) -> Result<Reader, Error> {
         return standard_input(name, options);
     }
     let opening = |error| Error::io(&name, "opening", error);
-    let file = File::open(path).map_err(opening)?;
-    let known = file.metadata().map_err(opening)?;
+    let (file, known) = DiskFile::open(path).map_err(opening)?;
     if known.is_dir() {
         return Err(Error::io(&name, "opening", io::ErrorKind::IsADirectory.into()));
     }
     // Files in /proc have content, but length 0.
     let total = Some(known.len()).filter(|&len| known.is_file() && len > 0);
-    let same = total.and_then(|_| file.try_clone().ok());
+    let same = total.and_then(|_| file.try_clone());
     let mut reader = stream(name, file, options, total)?;
     reader.file = same.filter(|_| reader.info.compression == Compression::None);
     Ok(reader)
@@ -45,7 +45,7 @@ pub struct Reader {
     input: Input,
     decoder: Decoder,
     info: Info,
-    /// What `input` reads, if that is an uncompressed file.
+    /// What `input` reads, if that is an uncompressed file that stays open.
     file: Option<File>,
 }
 

@@ -23,6 +23,7 @@ const REFRESH: u64 = 1024;
 #[derive(Debug)]
 pub struct Series {
     reader: Reader,
+    clock: Option<ClockOffset>,
     rest: VecDeque<PathBuf>,
     /// What is known of the files before the current one.
     read: Vec<Info>,
@@ -35,6 +36,15 @@ pub struct Series {
     drops: Vec<Drops>,
     /// Whether the last file was read, and what it says of its interfaces is kept.
     is_over: bool,
+}
+
+/// What the clock of a capture shows more than that of another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClockOffset {
+    /// In nanoseconds.
+    pub ns: i64,
+    /// How many packets, which both captures have, show it.
+    pub packets: u64,
 }
 
 /// What the files say an interface lost.
@@ -86,7 +96,7 @@ impl Series {
             info.total_bytes = info.total_bytes.zip(bytes).map(|(all, one)| all.saturating_add(one));
         }
         let (numbers, read, drops) = (Vec::new(), Vec::new(), Vec::new());
-        Series { reader, rest, read, numbers, is_plain: true, info, drops, is_over: false }
+        Series { reader, clock: None, rest, read, numbers, is_plain: true, info, drops, is_over: false }
     }
 
     /// What is known of each file that was opened, in their order.
@@ -104,6 +114,15 @@ impl Series {
     /// The comments on the frame that was read last, in pcapng.
     pub fn comments(&self) -> impl Iterator<Item = std::borrow::Cow<'_, str>> {
         self.reader.comments()
+    }
+
+    /// How its clock was set right, by which it was merged with other captures.
+    pub fn clock(&self) -> Option<ClockOffset> {
+        self.clock
+    }
+
+    pub(super) fn set_clock(&mut self, offset: ClockOffset) {
+        self.clock = Some(offset);
     }
 
     fn is_one(&self) -> bool {

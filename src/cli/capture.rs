@@ -1,9 +1,11 @@
 //! `rdmawire capture`: captures from an interface into a file, or directly into the analysis.
 
+mod ring;
+
 use std::{
-    io::{self, Write},
+    io::{self, IsTerminal, Write},
     path::{Path, PathBuf},
-    sync::{Arc, atomic::AtomicBool},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicBool},
     time::Duration,
 };
 
@@ -13,18 +15,20 @@ use clap::Args;
 use super::{
     Outcome,
     arg::{format_of, positive},
-    input, output,
+    every::while_working,
+    input,
     signals::end_on_signal,
     terminal::{self, Color},
 };
 use rdmawire::{
     analyze::{Analysis, Files, Options},
     capture::{
-        self, Format, Record, Sink, Source,
+        Format, Record, Source,
         live::{LiveOptions, LiveSource},
     },
     dissect::dissect,
     filter::{Filter, FrameMeta},
+    frame::{Clock, Frame, Line},
     grammar::{print::several, units},
     report::{
         Renderer,
@@ -32,22 +36,33 @@ use rdmawire::{
         text::{self, Text},
     },
 };
+use ring::{Ring, Rotation};
 
-/// Capture from an interface into a file, into the analysis, or both. Ctrl-C ends it; the file is complete then.
+/// Capture from an interface: frames as lines, into a file, into the analysis, or both. Ctrl-C ends it; the file is complete then.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
+  rdmawire capture -i eth0 -f 'udp port 4791'
   rdmawire capture -i eth0 -f 'udp port 4791' -o x.pcapng
-  rdmawire capture -i eth0 --analyze --duration 10s")]
+  rdmawire capture -i eth0 -o x.pcapng --rotate 100MB --keep 10
+  rdmawire capture -i eth0 --analyze --every 1s")]
 pub(super) struct Capture {
     /// The interface; see `rdmawire interfaces`.
     #[arg(short, long, value_name = "NAME")]
     interface: String,
-    /// The capture to write: .pcap, .pcapng or .erf, with .gz or .zst behind; `-` is pcapng on standard output.
-    #[arg(short, long, value_name = "FILE", required_unless_present = "analyze")]
+    /// The capture to write: .pcap, .pcapng or .erf, with .gz or .zst behind; `-` is pcapng on standard output. Without it, and without
+    /// --analyze, each frame is a line.
+    #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Replace the file if it exists.
     #[arg(long)]
     force: bool,
+    /// Begin a new file after so many bytes of frames, or so much time: 100MB, 1min. x.pcapng becomes x-00001.pcapng, x-00002.pcapng, …,
+    /// which every command reads as one capture.
+    #[arg(long, value_name = "SIZE|TIME", requires = "output")]
+    rotate: Option<Rotation>,
+    /// With --rotate: how many files stay, the newest ones; 0: all.
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "rotate")]
+    keep: usize,
     /// Keep only frames that match: `udp port 4791`, as in tcpdump, or an expression of `rdmawire explain filter`. If built
     /// with libpcap, the kernel filters, with all of tcpdump's words; else this program filters, with the words ip, ip6,
     /// udp, tcp, icmp, arp, vlan, host, net, port, src, dst, ether proto, and, or, not, ().
@@ -74,6 +89,9 @@ pub(super) struct Capture {
     /// Write the report as one JSON object.
     #[arg(long, requires = "analyze")]
     json: bool,
+    /// With --analyze: also show the report so far every so often, at the top of the screen: 1s.
+    #[arg(long, value_name = "TIME", value_parser = units::positive_duration, requires = "analyze", conflicts_with = "json")]
+    every: Option<u64>,
     /// Print only errors.
     #[arg(short, long)]
     quiet: bool,
@@ -100,42 +118,54 @@ impl Capture {
             stop: stop.clone(),
             ..LiveOptions::default()
         };
+        if to_stdout && self.rotate.is_some() {
+            bail!("--rotate needs a file: -o x.pcapng");
+        }
         let (mut source, filter) = open(&self.interface, self.filter.as_deref(), options)?;
-        let mut sink = match (&self.output, format) {
+        let mut ring = match (&self.output, format) {
             (Some(path), Some(format)) => {
-                let options = capture::Options { force: self.force, ..Default::default() };
-                Some(output::create_capture(path, format, &source.info().interfaces, options)?)
+                let interfaces = &source.info().interfaces;
+                Some(Ring::create(path, format, interfaces, self.force, self.rotate, self.keep)?)
             }
             _ => None,
         };
-        let mut analysis = self.analyze.then(|| Analysis::new(Options::default()));
+        let analysis = self.analyze.then(|| Mutex::new(Analysis::new(Options::default())));
+        let mut lines = (ring.is_none() && analysis.is_none()).then(Lines::new);
         end_on_signal(stop);
         if !self.quiet {
             super::say(format_args!("capturing on {}; Ctrl-C ends it", self.interface));
         }
         let mut kept = 0u64;
-        let read = input::each_while(&mut source, None, |number, record| {
-            if !matches(filter.as_ref(), number, record) {
-                return Ok(true);
-            }
-            kept += 1;
-            if let Some(sink) = &mut sink {
-                sink.put(record)?;
-                if to_stdout {
-                    sink.flush()?;
+        let mut capture = || {
+            input::each_while(&mut source, None, |number, record| {
+                if !matches(filter.as_ref(), number, record) {
+                    return Ok(true);
                 }
+                kept += 1;
+                if let Some(ring) = &mut ring {
+                    ring.put(record)?;
+                    if to_stdout {
+                        ring.flush()?;
+                    }
+                }
+                if let Some(analysis) = &analysis {
+                    held(analysis).push(record);
+                }
+                if let Some(lines) = &mut lines {
+                    lines.put(kept, record)?;
+                }
+                Ok(self.count.is_none_or(|count| kept < count))
+            })
+        };
+        let read = match (self.every, &analysis) {
+            (Some(ns), Some(analysis)) => {
+                while_working(Duration::from_nanos(ns), || self.show(analysis), capture)??
             }
-            if let Some(analysis) = &mut analysis {
-                analysis.push(record);
-            }
-            Ok(self.count.is_none_or(|count| kept < count))
-        })?;
+            _ => capture()?,
+        };
         let drops = source.count_drops();
-        if let Some(mut sink) = sink {
-            if let Some(drops) = drops {
-                sink.set_drops(0, drops);
-            }
-            sink.keep()?;
+        if let Some(ring) = ring {
+            ring.keep(drops)?;
         }
         if !self.quiet || drops.is_some_and(|drops| drops > 0) {
             let lost = drops.map_or("losses unknown".into(), |drops| format!("{drops} lost by the kernel"));
@@ -144,11 +174,32 @@ impl Capture {
             super::say(format_args!("{kept} captured, {left_out} left out by the filter, {lost}"));
         }
         if let Some(analysis) = analysis {
-            self.report(analysis, drops)?;
+            self.report(analysis.into_inner().unwrap_or_else(PoisonError::into_inner), drops)?;
         }
         // After an error, the frames captured before are kept.
         read.all()?;
         Ok(Outcome::Done)
+    }
+
+    /// Shows the report so far. It takes the place of the one before on a terminal.
+    fn show(&self, analysis: &Mutex<Analysis>) -> anyhow::Result<()> {
+        let mut text = Vec::new();
+        if io::stdout().is_terminal() {
+            text.extend_from_slice(b"\x1b[H\x1b[2J");
+        }
+        let mut held = held(analysis);
+        let mut report = held.report_so_far();
+        report.head.to_mut().capture.files.push(self.interface.clone());
+        self.text().render(&report, &mut text)?;
+        drop(report);
+        drop(held);
+        let mut out = io::stdout().lock();
+        Ok(out.write_all(&text).and_then(|()| out.flush())?)
+    }
+
+    fn text(&self) -> Text {
+        let (width, colour) = (terminal::width(), Color::Auto.is_on());
+        Text { options: text::Options { width, colour, ..text::Options::default() }, flow: None }
     }
 
     fn report(&self, analysis: Analysis, drops: Option<u64>) -> anyhow::Result<()> {
@@ -159,12 +210,34 @@ impl Capture {
         if self.json {
             Json { threads: 1 }.render(&report, &mut out)?;
         } else {
-            let (width, colour) = (terminal::width(), Color::Auto.is_on());
-            let options = text::Options { width, colour, ..text::Options::default() };
-            Text { options, flow: None }.render(&report, &mut out)?;
+            self.text().render(&report, &mut out)?;
         }
         Ok(out.flush()?)
     }
+}
+
+/// Frames as lines, each as soon as it comes.
+struct Lines {
+    line: Line,
+    text: String,
+}
+
+impl Lines {
+    fn new() -> Lines {
+        Lines { line: Line::new(Clock::default(), Color::Auto.is_on()), text: String::new() }
+    }
+
+    fn put(&mut self, number: u64, record: &Record<'_>) -> anyhow::Result<()> {
+        let d = dissect(record.link, record.frame, record.wire_len);
+        self.text.clear();
+        self.line.write(&Frame::new(number, record.time.0, &d).verified(), &mut self.text)?;
+        let mut out = io::stdout().lock();
+        Ok(out.write_all(self.text.as_bytes()).and_then(|()| out.flush())?)
+    }
+}
+
+fn held(analysis: &Mutex<Analysis>) -> MutexGuard<'_, Analysis> {
+    analysis.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Opens an interface. Also gives the filter, if this program applies it and not the kernel.

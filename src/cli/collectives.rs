@@ -17,7 +17,8 @@ use super::{
     tracking::Tracking,
 };
 use rdmawire::report::{
-    CollectiveConnection, CollectiveOperation, CollectiveRequest, Collectives as Report, clean, json,
+    Capture, CollectiveConnection, CollectiveOperation, CollectiveRequest, Collectives as Report, SetClock,
+    clean, json,
     units::{bits, bytes, count, duration, percent, several, utc},
 };
 
@@ -51,6 +52,7 @@ pub(super) struct Collectives {
 struct Output<'a> {
     schema: &'static str,
     files: &'a [String],
+    set_clocks: &'a [SetClock],
     /// As in the report of `analyze`; null where there is no such traffic.
     collectives: Option<&'a Report>,
 }
@@ -65,8 +67,9 @@ impl Collectives {
         let found = report.head.collectives.as_ref();
         let mut out = io::BufWriter::new(io::stdout().lock());
         if self.json {
-            let files = &report.head.capture.files;
-            let output = Output { schema: "rdmawire.collectives/1", files, collectives: found };
+            let schema = "rdmawire.collectives/1";
+            let Capture { files, set_clocks, .. } = &report.head.capture;
+            let output = Output { schema, files, set_clocks, collectives: found };
             json::write(&mut out, &output)?;
             writeln!(out)?;
         } else {

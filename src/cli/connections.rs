@@ -15,7 +15,7 @@ use super::{
     trace::{Merging, Trace},
     tracking::Tracking,
 };
-use rdmawire::report::{Setup, json, text};
+use rdmawire::report::{Capture, SetClock, Setup, json, text};
 
 /// Show connections as the connection manager set them up: who asked whom, for which service, on which terms, how long it took; who refused,
 /// and why; what was never answered; who closed it, and how.
@@ -48,6 +48,7 @@ pub(super) struct Connections {
 struct Output<'a> {
     schema: &'static str,
     files: &'a [String],
+    set_clocks: &'a [SetClock],
     setup_count: u64,
     setups: &'a [Setup],
 }
@@ -67,8 +68,9 @@ impl Connections {
             let out = &mut io::stdout().lock();
             if self.json {
                 let (setup_count, setups) = (report.head.setup_count, &report.head.setups[..]);
-                let files = &report.head.capture.files;
-                json::write(out, &Output { schema: "rdmawire.connections/1", files, setup_count, setups })?;
+                let schema = "rdmawire.connections/1";
+                let Capture { files, set_clocks, .. } = &report.head.capture;
+                json::write(out, &Output { schema, files, set_clocks, setup_count, setups })?;
                 writeln!(out)?;
             } else {
                 let (width, colour) = (terminal::width(), Color::Auto.is_on());

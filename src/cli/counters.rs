@@ -15,6 +15,7 @@ use super::{
     Outcome,
     input::{Joining, name_of, open_parts},
     signals::{STOP, end_on_signal},
+    terminal,
     tracking::Tracking,
 };
 use rdmawire::{
@@ -194,6 +195,7 @@ impl Row {
         writeln!(out, "{} ({}, {place})", self.host(), vendor.name())?;
         let mut table = Table::new();
         table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+        table.set_width(terminal::width().try_into().unwrap_or(u16::MAX));
         let quiet = match self {
             Row::Predicted(host) => {
                 table.set_header(["counter", "predicted", "why not exactly"]);

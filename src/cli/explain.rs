@@ -299,6 +299,9 @@ fn named(name: &str, to: &mut String) -> anyhow::Result<()> {
             return Ok(());
         }
     }
+    if let Some((short, of)) = SHORT.iter().find(|(short, _)| *short == name) {
+        writeln!(to, "{short}, in filters: short for {of}")?;
+    }
     let figure = Figure::by_name(name);
     if let Some(figure) = figure {
         of_figure(figure, to)?;

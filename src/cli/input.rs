@@ -349,6 +349,14 @@ impl Progress {
         Progress { began: Instant::now(), bar: None, is_wanted, total, template: ROWS }
     }
 
+    /// Of frames that are sent.
+    #[cfg(all(unix, feature = "live"))]
+    pub(super) fn of_frames(total: u64) -> Progress {
+        const FRAMES: &str = "{wide_bar} {human_pos}/{human_len} frames {per_sec} {eta}";
+        let is_wanted = io::stderr().is_terminal();
+        Progress { began: Instant::now(), bar: None, is_wanted, total, template: FRAMES }
+    }
+
     /// After each frame; looks at the clock now and then. `bytes` were read so far.
     pub(super) fn frame(&mut self, number: u64, bytes: impl FnOnce() -> u64) {
         const EVERY: u64 = 1 << 14;

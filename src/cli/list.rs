@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
+use super::terminal;
 use rdmawire::report::{clean, units::count};
 
 /// A column of such a list.
@@ -37,6 +38,7 @@ pub(super) fn write(
     let most = if top == 0 { usize::MAX } else { top };
     let mut table = Table::new();
     table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_width(terminal::width().try_into().unwrap_or(u16::MAX));
     table.set_header(columns.iter().map(|column| column.head));
     let left_out = rows.len().saturating_sub(most);
     for row in rows.take(most) {

@@ -17,6 +17,7 @@ mod diff_report;
 mod dissect;
 mod emit;
 mod entropy;
+mod every;
 mod explain;
 #[cfg(all(unix, feature = "live"))]
 mod extcap;
@@ -34,6 +35,7 @@ mod memory;
 mod nvme;
 mod output;
 mod overhead;
+mod packed;
 mod packets;
 mod pipeline;
 mod plot;
@@ -213,8 +215,8 @@ fn lacking(error: &clap::Error) -> Option<(&'static str, &'static str)> {
 /// `rdmawire x.pcap` is `rdmawire analyze x.pcap`: the first argument names a file or directory, and no command.
 fn meant(mut arguments: Vec<OsString>) -> Vec<OsString> {
     let is_path = arguments.get(1).is_some_and(|first| {
-        let is_word = first.to_str().is_some_and(|word| word.starts_with('-') || !word.contains(['.', '/']));
-        !is_word && Path::new(first).exists()
+        let is_option = first.to_str().is_some_and(|word| word.starts_with('-'));
+        !is_option && Path::new(first).exists() && Cli::command().find_subcommand(first).is_none()
     });
     if is_path {
         arguments.insert(1, "analyze".into());

@@ -12,7 +12,7 @@ use clap::Args;
 use super::{
     Outcome,
     input::{self, PartFiles, Progress, STOP, say_damage},
-    output::{self, Kind},
+    packed::{Packed, Packing},
     trace::{Captures, Merging, Trace, name_of_trace},
     tracking::Tracking,
 };
@@ -39,7 +39,7 @@ pub(super) struct Packets {
     files: Vec<PathBuf>,
     #[command(flatten)]
     merging: Merging,
-    /// The file to write: .csv, .ndjson, or .parquet where that feature is built in; `-` is CSV on standard output.
+    /// The file to write: .csv or .ndjson, with .gz or .zst behind, or .parquet where that feature is built in; `-` is CSV on standard output.
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
     /// Replace the file if it exists.
@@ -76,7 +76,8 @@ impl Packets {
             out.flush()?;
             return Ok(if is_all { Outcome::Done } else { Outcome::Failed });
         }
-        let format = match self.output.extension().and_then(|end| end.to_str()) {
+        let (packing, plain) = Packing::of(&self.output);
+        let format = match plain.extension().and_then(|end| end.to_str()) {
             Some("csv") => Format::Csv,
             Some("ndjson" | "jsonl") => Format::Ndjson,
             #[cfg(feature = "parquet")]
@@ -86,9 +87,16 @@ impl Packets {
                 "{}: this build has no Parquet: it comes with the feature parquet, as of `cargo install --path . --features parquet`",
                 self.output.display()
             ),
-            _ => bail!("{}: its name must end in .csv, .ndjson or .parquet", self.output.display()),
+            _ => bail!(
+                "{}: its name must end in .csv, .ndjson or .parquet; .gz or .zst may follow the first two",
+                self.output.display()
+            ),
         };
-        let file = output::create(&self.output, Kind::Other, self.force)?;
+        #[cfg(feature = "parquet")]
+        if format == Format::Parquet && packing != Packing::None {
+            bail!("{}: Parquet is compressed inside: leave .gz or .zst away", self.output.display());
+        }
+        let file = Packed::create(&self.output, packing, self.force)?;
         let (file, is_all) = self.write(&traces, file, format)?;
         file.keep().with_context(|| self.output.display().to_string())?;
         Ok(if is_all { Outcome::Done } else { Outcome::Failed })

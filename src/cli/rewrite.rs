@@ -66,7 +66,7 @@ pub(super) struct Rewrite {
     /// Put the transport into another encapsulation: rocev2-ipv4, rocev2-ipv6, rocev1, ib, ib-grh. Tunnels are removed. An
     /// IPv4 address becomes its mapped GID and back. LIDs and missing Ethernet addresses are made from the IP address; a
     /// missing IP address is 10.77 and the LID.
-    #[arg(long, value_name = "NAME", value_parser = encapsulation)]
+    #[arg(long, visible_alias = "encap", value_name = "NAME", value_parser = encapsulation)]
     to: Option<Encapsulation>,
     /// Change a field: ipv4.dst=10.0.0.9, bth.psn+=1000, ipv4[0].ttl=3 (in the outermost IPv4 header).
     #[arg(long, value_name = "FIELD=VALUE", value_parser = edit)]

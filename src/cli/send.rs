@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    io::{self, Write},
     path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering},
     thread,
@@ -14,6 +15,7 @@ use clap::Args;
 use super::{
     Outcome,
     arg::{self, within},
+    input::Progress,
     signals::end_on_signal,
     warn_of_damage,
 };
@@ -28,6 +30,7 @@ use rdmawire::{
         print::{count, duration, several},
         units,
     },
+    report::{clean, units::bits},
     wire::Kind,
 };
 
@@ -101,11 +104,12 @@ impl Send {
                 Ok(true)
             })?;
             is_damaged = warn_of_damage(reader.info());
-            self.preflight(&tally, &interface);
+            self.preflight(&tally, &interface)?;
         }
         if let Some(sink) = &mut sink {
             end_on_signal(&STOP);
-            let left_out = self.send(sink, &filter, is_stream)?;
+            let frames = (!is_stream).then(|| self.wanted(tally.frames)).flatten();
+            let left_out = self.send(sink, &filter, is_stream, frames)?;
             if left_out > 0 {
                 super::say(format_args!("{} could not be sent", several(left_out, "frame")));
                 return Ok(Outcome::Failed);
@@ -114,17 +118,22 @@ impl Send {
         Ok(if tally.misfits.is_empty() && !is_damaged { Outcome::Done } else { Outcome::Failed })
     }
 
-    fn preflight(&self, tally: &Tally, interface: &NetInterface) {
+    fn preflight(&self, tally: &Tally, interface: &NetInterface) -> io::Result<()> {
         if !self.quiet {
             let mtu = interface.mtu.map_or_else(String::new, |mtu| format!(", MTU {mtu}"));
             let (frames, bytes) = (several(tally.frames, "frame"), several(tally.bytes, "byte"));
             let roce = count(tally.roce);
-            let lasted = duration(tally.last.saturating_sub(tally.first.unwrap_or(0)).max(0) as u64);
-            super::say(format_args!(
-                "{} to {}{mtu}: {frames}, {bytes}, {roce} with a BTH; {lasted} as recorded",
+            let lasts = self.lasts(tally);
+            let text = format!(
+                "{} to {}{mtu}: {frames}, {bytes}, {roce} with a BTH; {lasts}",
                 self.file.display(),
                 interface.name
-            ));
+            );
+            match self.dry_run {
+                // It is what was asked for.
+                true => writeln!(io::stdout(), "{}", clean(&text))?,
+                false => super::say(format_args!("{text}")),
+            }
             if tally.pauses > 0 {
                 let n = several(tally.pauses, "PAUSE or PFC frame");
                 super::say(format_args!("{n} among them: these stop real links"));
@@ -140,10 +149,43 @@ impl Send {
                 several(*len as u64, "byte")
             ));
         }
+        Ok(())
     }
 
-    /// Sends the frames. Returns how many could not be sent.
-    fn send(&self, sink: &mut LiveSink, filter: &Option<Filter>, is_stream: bool) -> anyhow::Result<u64> {
+    /// How long sending takes.
+    fn lasts(&self, tally: &Tally) -> String {
+        let recorded = tally.last.saturating_sub(tally.first.unwrap_or(0)).max(0) as u64;
+        let one = match (self.rate, self.pps) {
+            (Some(bps), _) => spread(on_wire(tally.bytes, tally.frames) * 8, bps),
+            (_, Some(pps)) => spread(tally.frames.into(), pps),
+            _ if self.topspeed => return format!("{} as recorded", duration(recorded)),
+            _ => recorded,
+        };
+        // As much of the file as --count leaves, as often as it is sent.
+        let wanted = self
+            .wanted(tally.frames)
+            .map(|wanted| u128::from(one) * u128::from(wanted) / u128::from(tally.frames.max(1)));
+        match wanted {
+            Some(ns) => format!("to be sent in {}", duration(u64::try_from(ns).unwrap_or(u64::MAX))),
+            None => format!("to be sent in {} each time, until Ctrl-C", duration(one)),
+        }
+    }
+
+    /// How many frames are sent of a file with so many; `None`: until Ctrl-C.
+    fn wanted(&self, frames: u64) -> Option<u64> {
+        let all = (self.r#loop > 0).then(|| frames.saturating_mul(self.r#loop));
+        [all, self.count].into_iter().flatten().min()
+    }
+
+    /// Sends the frames: so many, if that is known. Returns how many could not be sent.
+    fn send(
+        &self,
+        sink: &mut LiveSink,
+        filter: &Option<Filter>,
+        is_stream: bool,
+        frames: Option<u64>,
+    ) -> anyhow::Result<u64> {
+        let mut progress = frames.filter(|_| !self.quiet).map(Progress::of_frames);
         let mtu = sink.interface().mtu;
         let limit = self.count.unwrap_or(u64::MAX);
         let (mut bytes, mut left_out, mut refused) = (0u64, 0u64, None);
@@ -166,7 +208,12 @@ impl Send {
                     return Ok(false);
                 }
                 match sink.send(record.frame) {
-                    Ok(()) => bytes += record.frame.len() as u64,
+                    Ok(()) => {
+                        bytes += record.frame.len() as u64;
+                        if let Some(progress) = &mut progress {
+                            progress.show(sink.sent());
+                        }
+                    }
                     Err(error) if error.kind() == ErrorKind::Unfit => {
                         left_out += 1;
                         refused.get_or_insert_with(|| format!("frame {number}: {error}"));
@@ -183,18 +230,21 @@ impl Send {
                 break;
             }
         }
+        drop(progress);
         if let Some(refused) = refused {
             super::say(format_args!("{refused}"));
         }
         if !self.quiet {
             let (n, ns) = (sink.sent(), began.elapsed().as_nanos().max(1));
             let pps = u128::from(n) * 1_000_000_000 / ns;
-            let mbps = u128::from(bytes) * 8_000 / ns;
+            // As --rate counts.
+            let bps = on_wire(bytes, n) * 8_000_000_000 / ns;
             super::say(format_args!(
-                "sent {}, {} in {}: {pps} frames/s, {mbps} Mbit/s",
+                "sent {}, {} in {}: {pps} frames/s, {} on the wire",
                 several(n, "frame"),
                 several(bytes, "byte"),
-                duration(u64::try_from(ns).unwrap_or(u64::MAX))
+                duration(u64::try_from(ns).unwrap_or(u64::MAX)),
+                bits(bps as f64)
             ));
         }
         Ok(left_out)
@@ -202,18 +252,22 @@ impl Send {
 
     /// When this frame is due, in nanoseconds from the beginning.
     fn due(&self, pace: &mut Pace, record: &Record<'_>, bytes: u64, sent: u64) -> u64 {
-        let spread = |n: u128, rate: u64| {
-            u64::try_from(n.saturating_mul(1_000_000_000) / u128::from(rate.max(1))).unwrap_or(u64::MAX)
-        };
         match (self.rate, self.pps) {
-            (Some(bps), _) => {
-                let on_wire = u128::from(bytes) + u128::from(sent) * u128::from(ON_THE_WIRE);
-                spread(on_wire * 8, bps)
-            }
+            (Some(bps), _) => spread(on_wire(bytes, sent) * 8, bps),
             (_, Some(pps)) => spread(sent.into(), pps),
             _ => pace.recorded(record.time.0),
         }
     }
+}
+
+/// Bytes on the wire of so many bytes in so many frames.
+fn on_wire(bytes: u64, frames: u64) -> u128 {
+    u128::from(bytes) + u128::from(frames) * u128::from(ON_THE_WIRE)
+}
+
+/// The nanoseconds that `n` take at a rate per second.
+fn spread(n: u128, rate: u64) -> u64 {
+    u64::try_from(n.saturating_mul(1_000_000_000) / u128::from(rate.max(1))).unwrap_or(u64::MAX)
 }
 
 /// The recorded times, counted from the beginning of sending.

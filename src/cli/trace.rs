@@ -14,10 +14,10 @@ use super::{
     say,
 };
 use rdmawire::{
+    analyze::Files,
     capture::{Error, Info, Merge, Record, Series, SharedRecord, Source},
-    grammar::print::several,
-    report::{json, units::duration},
-    taps::{self, ClockOffset},
+    report::{SetClock, json},
+    taps,
 };
 
 /// Which files are one capture, and which captures one trace.
@@ -74,16 +74,10 @@ impl Trace {
 
 /// Merges captures, and says which clocks were set right.
 pub(super) fn merged(captures: Vec<Series>) -> Merge {
-    let (merge, offsets) = taps::merge(captures);
-    let name = |at| merge.captures().nth(at).map_or("", |capture| capture.info().name.as_str());
-    for ClockOffset { capture, ns, packets } in offsets {
-        let (name, first) = (name(capture), name(0));
-        let way = if ns > 0 { "ahead of" } else { "behind" };
-        let (by, common) = (duration(ns.unsigned_abs()), several(packets as u64, "packet"));
-        say(format_args!(
-            "the clock of {name} is {by} {way} that of {first}: {common} in common show it; its times are set right"
-        ));
-    }
+    let merge = taps::merge(captures);
+    let files = Files::of_series(merge.captures());
+    let first = files.names.first().map_or("", String::as_str);
+    files.clocks.iter().for_each(|clock| say(format_args!("{}", clock.text(first))));
     merge
 }
 
@@ -115,19 +109,19 @@ pub(super) fn name_of_trace(captures: &[PartFiles]) -> String {
     }
 }
 
-/// What --json prints of a trace: its files, and the report.
+/// What --json prints of a trace: its files, clocks that were set right, and the report.
 #[derive(Serialize)]
 struct Object<'a, R> {
-    files: Vec<&'a str>,
+    files: Vec<String>,
+    set_clocks: Vec<SetClock>,
     #[serde(flatten)]
     report: &'a R,
 }
 
 /// Prints a report of a trace as a JSON object on a line.
 pub(super) fn write_json(trace: &Trace, report: &impl Serialize, out: &mut impl Write) -> io::Result<()> {
-    let captures = trace.captures();
-    let files = captures.iter().flat_map(|capture| capture.files()).map(|info| info.name.as_str()).collect();
-    json::write(out, &Object { files, report })?;
+    let Files { names: files, clocks: set_clocks, .. } = Files::of_series(trace.captures().into_iter());
+    json::write(out, &Object { files, set_clocks, report })?;
     writeln!(out)
 }
 

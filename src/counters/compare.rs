@@ -7,7 +7,7 @@ use super::{
     fact::Fact,
     reading::Reading,
 };
-use crate::report::units::several;
+use crate::report::units::{count, several};
 
 /// Whether a counter agrees with the capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -58,10 +58,23 @@ pub fn compare(host: &HostCounters, before: &Reading, after: &Reading) -> Vec<Co
         any.then(|| Compared::new(prediction, host.is_at_tap, sums, grown, has_wrapped))
     };
     let mut all: Vec<Compared> = host.counters.iter().filter_map(one).collect();
+    if are_swapped(&all) {
+        let text = "it became smaller, as others did: the readings before and after are swapped, or the counters were reset";
+        for one in all.iter_mut().filter(|one| one.after < one.before) {
+            (one.actual, one.verdict, one.explanation) = (None, Agreement::Unknown, Some(text.to_owned()));
+        }
+    }
     if all.iter_mut().any(|one| one.end_with_queue_pairs(host.is_at_tap)) {
         all.iter_mut().for_each(Compared::lose_work);
     }
     all
+}
+
+/// Whether counters run backwards: several became smaller, by less than half of what they count to, and none grew.
+fn are_swapped(all: &[Compared]) -> bool {
+    let is_back = |one: &&Compared| one.after < one.before && one.actual.is_none_or(|grown| grown > 1 << 31);
+    let back = all.iter().filter(is_back).count();
+    back > 1 && all.iter().filter(|one| one.after != one.before).count() == back
 }
 
 /// Counters of queue pairs have 32 bits in several adapters, and wrap.
@@ -195,5 +208,5 @@ fn explain(prediction: &Prediction, is_at_tap: bool, actual: u64, verdict: Agree
         }
         (EventSide::Inside, false, _) => "in the capture and not counted by the host",
     };
-    Some(format!("{n} {}: {text}", if is_more { "more" } else { "fewer" }))
+    Some(format!("{} {}: {text}", count(n), if is_more { "more" } else { "fewer" }))
 }

@@ -117,6 +117,11 @@ impl Line {
         line
     }
 
+    /// Whether it names no queue pair and no address.
+    pub(super) fn has_no_end(&self) -> bool {
+        [self.local, self.remote].iter().all(|end| end.address.is_none() && end.qp.is_none())
+    }
+
     fn end(&mut self, side: Side) -> &mut End {
         match side {
             Side::Local => &mut self.local,

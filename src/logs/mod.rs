@@ -41,6 +41,8 @@ impl Log {
         let (mut log, mut number, mut bytes) = (Log::default(), 0, Vec::new());
         // perftest says each end in two lines, both ends one after the other.
         let mut ends: [End; 2] = Default::default();
+        // UCX names the queue pair in the line behind that of the error.
+        let mut is_open = false;
         loop {
             bytes.clear();
             if read_line(&mut from, &mut bytes)? == 0 {
@@ -50,11 +52,18 @@ impl Log {
             let text = String::from_utf8_lossy(&bytes);
             let line = Line::of(name, number, clean(text.trim()).as_ref());
             if line.status.is_some() {
+                is_open = line.has_no_end() && log.errors.len() < MOST_ERRORS;
                 match log.errors.len() < MOST_ERRORS {
                     true => log.errors.push(line),
                     false => log.left_out += 1,
                 }
                 continue;
+            }
+            if std::mem::take(&mut is_open)
+                && !line.has_no_end()
+                && let Some(error) = log.errors.last_mut()
+            {
+                (error.local, error.remote) = (line.local, line.remote);
             }
             let pair = line.pair().or_else(|| line.add_to(&mut ends));
             log.pairs.extend(pair.filter(|_| log.pairs.len() < MOST_PAIRS));

@@ -109,6 +109,7 @@ impl FileFacts {
                 .collect(),
             drops: all.iter().filter_map(|file| file.drops).reduce(|a, b| a.saturating_add(b)),
             parts: Vec::new(),
+            clocks: Vec::new(),
             ids: all.iter().map(FileFacts::id).collect(),
         }
     }

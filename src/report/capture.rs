@@ -14,6 +14,8 @@ records! {
         pub files: Vec<String>,
         /// Of each capture that is in several of these files, rotated or split, their names in the order of time: they were read as one.
         pub parts: Vec<Vec<String>>,
+        /// Captures whose clocks were set right when they were merged with the first one: packets that both have show how far they are apart.
+        pub set_clocks: Vec<SetClock>,
         /// Frames read.
         pub packets: u64,
         /// Frames with a packet of the InfiniBand transport.
@@ -24,7 +26,7 @@ records! {
         pub truncated_packets: u64,
         /// Bytes of the frames that are in the capture.
         pub bytes_captured: u64,
-        /// Bytes that the frames had on the wire, as the capture says.
+        /// Bytes of the frames before the capture cut any, as it says; without preamble and gap, which `wire_bytes` of flows has.
         pub bytes_on_wire: u64,
         /// Time of the first frame in the capture's order, in nanoseconds since 1970-01-01 UTC.
         pub first_ns: Option<i64>,
@@ -67,6 +69,17 @@ records! {
         pub limitations: Vec<String>,
     }
 
+    /// A capture whose clock was set right, by that of the first capture.
+    #[derive(Eq)]
+    pub struct SetClock {
+        /// Its name: that of its first file.
+        pub file: String,
+        /// What its clock shows more than that of the first capture, in nanoseconds. It was subtracted from all of its times.
+        pub offset_ns: i64,
+        /// How many packets, which it has and a capture before it, show that.
+        pub common_packets: u64,
+    }
+
     /// What was learned about senders, the network and the tap.
     pub struct Learned {
         /// Flows by how their senders number IPv4 packets.
@@ -99,7 +112,7 @@ records! {
         pub name: Option<String>,
         /// How many frames.
         pub frames: u64,
-        /// Their bytes on the wire.
+        /// Their bytes, before the capture cut any.
         pub bytes: u64,
         /// The first of them, from 1.
         pub first_frame: u64,
@@ -131,6 +144,12 @@ impl Capture {
         })
     }
 
+    /// "the clock of b.pcap is 15.4 s behind that of a.pcap: 26,829 packets in common show it; its times are set right".
+    pub fn clocks_in_words(&self) -> impl Iterator<Item = String> {
+        let first = self.files.first().map_or("", String::as_str);
+        self.set_clocks.iter().map(|clock| clock.text(first))
+    }
+
     /// Frames that may hold RDMA packets or pauses which were not found.
     pub fn hidden_frames(&self) -> u64 {
         self.hiding().map(|one| one.frames).sum()
@@ -149,6 +168,19 @@ impl Capture {
     /// What these frames are.
     pub fn hiding(&self) -> impl Iterator<Item = &NotDecoded> {
         self.not_decoded.iter().filter(|one| one.may_hold_packets)
+    }
+}
+
+impl SetClock {
+    /// What was done, beside the clock of the first capture.
+    pub fn text(&self, first: &str) -> String {
+        let SetClock { file, offset_ns, common_packets } = self;
+        let way = if *offset_ns > 0 { "ahead of" } else { "behind" };
+        let (by, common) =
+            (units::duration(offset_ns.unsigned_abs()), units::several(*common_packets, "packet"));
+        format!(
+            "the clock of {file} is {by} {way} that of {first}: {common} in common show it; its times are set right"
+        )
     }
 }
 

@@ -43,6 +43,13 @@ impl LogLine {
             (Some(error), Some(status)) => format!("{error} ({status})"),
             _ => "error".to_owned(),
         };
+        if self.local.is_none() && self.remote.is_none() {
+            return format!(
+                "{}:{}: {error}: the line names neither a queue pair nor an address",
+                clean(&self.log),
+                self.line
+            );
+        }
         let ends = [&self.local, &self.remote].map(|end| end.as_deref().unwrap_or("?"));
         let place = format!("{}:{}: {error}, {} → {}", clean(&self.log), self.line, ends[0], ends[1]);
         let Some(flow) = &self.flow else {

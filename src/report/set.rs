@@ -1,5 +1,7 @@
 //! Reports of several captures, each by itself, and what they add up to.
 
+#[cfg(feature = "cli")]
+use std::collections::BTreeSet;
 use std::{borrow::Cow, cmp::Reverse};
 
 use serde::{Deserialize, Serialize};
@@ -150,20 +152,25 @@ impl SetVerdict {
     }
 }
 
-/// The names of captures, as short as they are told apart: without the directory that all are in. Of parts, the first and the last.
+/// The names of captures, as short as they are told apart: the last parts of their paths. Of rotated files, the first and the last.
 #[cfg(feature = "cli")]
 pub(super) fn names(summaries: &[Totals]) -> Vec<String> {
-    let paths = || summaries.iter().flat_map(|one| &one.files);
-    let directory = |path: &str| path.rfind('/').map_or(0, |at| at + 1);
-    let first = paths().next().map_or("", |path| &path[..directory(path)]);
-    let common = if paths().all(|path| &path[..directory(path)] == first) { first.len() } else { 0 };
-    let short = |path: &String| path[common..].to_owned();
-    let name = |one: &Totals| match one.files.as_slice() {
+    let ends = |one: &Totals, parts: usize| match one.files.as_slice() {
         [] => String::new(),
-        [only] => short(only),
-        [first, .., last] => format!("{} to {}", short(first), short(last)),
+        [only] => last_parts(only, parts).to_owned(),
+        [first, .., last] => format!("{} to {}", last_parts(first, parts), last_parts(last, parts)),
     };
-    summaries.iter().map(name).collect()
+    let deepest =
+        summaries.iter().flat_map(|one| &one.files).map(|path| path.split('/').count()).max().unwrap_or(1);
+    let named = |parts| summaries.iter().map(|one| ends(one, parts)).collect::<Vec<_>>();
+    let is_apart = |names: &[String]| names.iter().collect::<BTreeSet<_>>().len() == names.len();
+    (1..deepest).map(named).find(|names| is_apart(names)).unwrap_or_else(|| named(deepest))
+}
+
+/// The last few parts of a path.
+#[cfg(feature = "cli")]
+fn last_parts(path: &str, parts: usize) -> &str {
+    path.rmatch_indices('/').nth(parts - 1).map_or(path, |(at, _)| &path[at + 1..])
 }
 
 impl Totals {

@@ -208,7 +208,7 @@ impl Setup {
             text += &format!(", answered {} times", self.replies);
         }
         if let Some(ns) = self.wait_ns {
-            text += &format!(", {} asked for up to {} more (MRA)", self.who(None), duration(ns));
+            text += &format!(", {} asked to wait up to {} longer (MRA)", self.who(None), duration(ns));
         }
         text
     }

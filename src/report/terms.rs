@@ -283,13 +283,13 @@ terms! {
 
     /// Where a packet was lost.
     Location {
-        Upstream = "upstream": "Between its sender and the tap.",
-        Downstream = "downstream": "Between the tap and its receiver.",
+        Upstream = "upstream" "before the tap": "Between its sender and the tap.",
+        Downstream = "downstream" "after the tap": "Between the tap and its receiver.",
         AckPath = "ack_path" "ACK path": "It arrived; its acknowledgement was lost.",
         Corrupt = "corrupt": "It arrived with a wrong checksum or ICRC.",
         Trimmed = "trimmed": "A switch before the tap cut it to its headers, instead of dropping it.",
         Capture = "capture": "It passed the tap, and is not in the capture.",
-        None = "none": "No packet was lost: the receiver was not ready, or the packet was only late.",
+        None = "none" "nothing lost": "No packet was lost: the receiver was not ready, or the packet was only late.",
     }
 
     /// Which of the two PSN spaces of a flow.
@@ -437,6 +437,7 @@ terms! {
         NoPfcVisibility = "no_pfc_visibility" "captures of this kind show no pause frames": "The capture has no pause frames at all: captures of this kind often cannot show them.",
         UnknownSpeed = "unknown_speed" "the link's speed is not known": "The speed of the link is not known.",
         NotRequested = "not_requested" "it was not asked for": "It was not asked for.",
+        UnknownOrder = "unknown_order" "nothing tells which tap packets pass first": "Nothing tells which tap packets pass first: TTLs and times are the same at both, as in two copies of one capture.",
         UnevenClock = "uneven_clock" "a clock was stepped, or its rate changed": "Timestamps do not fit a linear clock drift: a clock was stepped, or its rate changed.",
         CoarseTimes = "coarse_times" "the capture's clock is too coarse": "The clock of the capture is too coarse for times so short.",
         TooFew = "too_few" "there are too few events to tell": "There are too few events to tell.",

@@ -12,21 +12,10 @@ use std::{
 
 use super::packet::TapPacket;
 use crate::{
-    capture::{Merge, Series, Source},
+    capture::{ClockOffset, Merge, Series, Source},
     dissect::dissect,
     icrc::State,
 };
-
-/// The clock of a capture, which was set right.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ClockOffset {
-    /// Its place among the captures.
-    pub capture: usize,
-    /// What its clock shows more than that of the first capture, in nanoseconds. It is subtracted.
-    pub ns: i64,
-    /// How many packets of it, and of captures before it, show that.
-    pub packets: usize,
-}
 
 /// How many frames of each capture are looked at.
 const LOOKED_AT: usize = 1 << 17;
@@ -37,25 +26,26 @@ const LEAST_NS: i64 = 1_000_000;
 /// If packets of one direction only are in common, the clocks are wrong if the difference is longer than any delay.
 const LONGEST_DELAY_NS: i64 = 2_000_000_000;
 
-/// Captures as one trace, in the order of time, and the clocks that were set right for it. Captures in files are opened a second time
-/// for that; streams are taken as they are.
-pub fn merge(captures: Vec<Series>) -> (Merge, Vec<ClockOffset>) {
+/// Captures as one trace, in the order of time, by the first one's clock: [`Series::clock`] says of the others which were set right for
+/// it. Captures in files are opened a second time for that; streams are taken as they are.
+pub fn merge(captures: Vec<Series>) -> Merge {
     let offsets = offsets(&captures);
     let mut merge = Merge::of(captures, Merge::WINDOW_NS);
-    for offset in &offsets {
-        merge.set_back(offset.capture, offset.ns);
+    for (capture, offset) in offsets {
+        merge.set_clock(capture, offset);
     }
-    (merge, offsets)
+    merge
 }
 
-fn offsets(captures: &[Series]) -> Vec<ClockOffset> {
+/// The captures whose clocks are wrong.
+fn offsets(captures: &[Series]) -> Vec<(usize, ClockOffset)> {
     let mut known = Known::default();
     let mut offsets = Vec::new();
     for (capture, series) in captures.iter().enumerate() {
         let seen = series.files().next().map(|info| first_packets(Path::new(&info.name))).unwrap_or_default();
         let offset = known.offset(&seen);
-        offsets.extend(offset.map(|(ns, packets)| ClockOffset { capture, ns, packets }));
-        known.add(seen, offset.map_or(0, |(ns, _)| ns));
+        offsets.extend(offset.map(|offset| (capture, offset)));
+        known.add(seen, offset.map_or(0, |offset| offset.ns));
     }
     offsets
 }
@@ -98,14 +88,14 @@ struct Known(Seen);
 
 impl Known {
     /// The offset of the clock of a capture with these packets, if it must be wrong, and the packets that show it.
-    fn offset(&self, seen: &Seen) -> Option<(i64, usize)> {
+    fn offset(&self, seen: &Seen) -> Option<ClockOffset> {
         let mut differences = [Vec::new(), Vec::new()];
         for (key, here) in seen {
             if let (Some((here, is_up)), Some(&Some((there, _)))) = (here, self.0.get(key)) {
                 differences[usize::from(*is_up)].push(here.saturating_sub(there));
             }
         }
-        let packets = differences.iter().map(Vec::len).sum();
+        let packets: usize = differences.iter().map(Vec::len).sum();
         if packets < ENOUGH {
             return None;
         }
@@ -125,7 +115,8 @@ impl Known {
         let edge = low.len() / 50;
         let [from, to] = [low[low.len() - 1 - edge], high[high.len() / 50]];
         let [from, to] = if from <= to { [from, to] } else { [middle(low), middle(high)] };
-        (!is_right).then(|| (from + to.saturating_sub(from) / 2, packets))
+        let ns = from + to.saturating_sub(from) / 2;
+        (!is_right).then_some(ClockOffset { ns, packets: packets as u64 })
     }
 
     fn add(&mut self, seen: Seen, offset: i64) {

@@ -39,7 +39,7 @@ use crate::{
     capture::Record,
     report::{self, diff::Diff},
 };
-pub use merged::{ClockOffset, merge};
+pub use merged::merge;
 use packet::TapPacket;
 use segment::{Limits, SegmentMatch};
 

@@ -260,7 +260,14 @@ impl Judged<'_> {
             Some(line) if line.error.is_some() => line,
             other => {
                 let is_uneven = other.is_some_and(|line| line.margin < 0.0);
-                let reason = if is_uneven { Reason::UnevenClock } else { Reason::OneWay };
+                let ways = self.tally().ways.iter().map(|way| way.addresses);
+                let ways: HashSet<_> = ways.collect();
+                let is_two_way = ways.iter().any(|&[src, dst]| ways.contains(&[dst, src]));
+                let reason = match (is_uneven, is_two_way) {
+                    (true, _) => Reason::UnevenClock,
+                    (_, true) => Reason::UnknownOrder,
+                    _ => Reason::OneWay,
+                };
                 clock.why.insert("offset_ns".into(), reason);
                 return clock;
             }

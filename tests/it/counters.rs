@@ -259,6 +259,16 @@ mod cli {
         let row = |name: &str| text.lines().find(|line| line.contains(name)).unwrap().to_owned();
         assert!(text.contains("10.77.0.1 (mlx5, captured here)"), "{text}");
         assert!(row("rnr_nak_retry_err").contains("178"), "{text}");
+        let scratch = crate::support::scratch::Scratch::new("counters-swapped");
+        let [low, high] = [("low", "1"), ("high", "9")].map(|(name, value)| {
+            let text = format!("rnr_nak_retry_err: {value}\npacket_seq_err: {value}\n");
+            std::fs::write(scratch.join(name), text).unwrap();
+            format!("10.77.0.1={}", scratch.join(name).display())
+        });
+        let swapped = ["--vendor", "mlx5", "--before", &high, "--after", &low];
+        let output = run(&[&["pcaps/rnr_late-A.pcap.zst"], &swapped[..]].concat());
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(text.contains("before and after are") && !text.contains("2^32"), "{text}");
         let refused = |arguments: &[&str], error: &str| {
             let output = run(&[&["pcaps/cm_rping-A.pcap"], arguments].concat());
             let said = String::from_utf8_lossy(&output.stderr).into_owned();

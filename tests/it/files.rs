@@ -479,3 +479,24 @@ fn equal_packets_are_told_apart_by_their_order() {
     let comments: Vec<String> = reader.comments().map(Into::into).collect();
     assert!(comments.iter().any(|comment| comment.contains("frame 2")), "{comments:?}");
 }
+
+/// More captures than a process may have open at once.
+#[test]
+fn very_many_captures_are_merged() {
+    let directory = Scratch::new("many");
+    let original = fs::read(LOSSY).unwrap();
+    for number in 0..300 {
+        directory.file(&format!("{number}-x.pcap"), &original);
+    }
+    let command = |arguments: &str| {
+        let program = crate::support::programs::RDMAWIRE;
+        let mut shell = Command::new("sh");
+        shell
+            .current_dir(&*directory)
+            .args(["-c", &format!("ulimit -n 200 && {program} {arguments} --merge *-x.pcap")]);
+        printed(&mut shell)
+    };
+    let report: Value = serde_json::from_str(&command("analyze --json")).unwrap();
+    assert_eq!(report["capture"]["packets"], 300 * 300);
+    assert_eq!(command("packets --fields class").lines().count(), 1 + 300 * 300);
+}

@@ -281,6 +281,45 @@ fn ctrl_c_leaves_a_whole_file() {
 }
 
 #[test]
+fn a_ring_of_files_keeps_the_newest_which_are_one_capture() {
+    let Some(cable) = Cable::new() else { return };
+    let file = shipped("loss1_rc_write-B-300.pcap");
+    let all = frames(&file);
+    let count = all.len().to_string();
+    let ring = ["-o", &cable.at("ring.pcapng"), "--rotate", "50kB", "--keep", "3", "-c", &count];
+    let capturing = cable.capture(&[&ring[..], &["--duration", "30s"]].concat());
+    let sending = cable.rdmawire(0, &["send", "-i", "wire0", "--pps", "20000", &file]).output().unwrap();
+    assert!(sending.status.success(), "{}", said(&sending));
+    let end = capturing.end();
+    assert!(end.contains("3 files"), "{end}");
+    let mut names: Vec<PathBuf> =
+        fs::read_dir(&cable.scratch).unwrap().map(|entry| entry.unwrap().path()).collect();
+    names.sort();
+    assert_eq!(names.len(), 3, "{names:?}");
+    let kept: Vec<_> = names.iter().flat_map(|name| frames(&name.display().to_string())).collect();
+    assert_eq!(bytes(&kept), bytes(&all[all.len() - kept.len()..]));
+    let report = cli().args(["analyze", "--json"]).args(&names).output().unwrap();
+    let report: serde_json::Value = serde_json::from_slice(&report.stdout).unwrap();
+    assert_eq!(report["capture"]["parts"][0].as_array().unwrap().len(), 3);
+    assert_eq!(report["capture"]["packets"], kept.len());
+}
+
+#[test]
+fn without_a_file_each_frame_is_a_line() {
+    let Some(cable) = Cable::new() else { return };
+    let file = shipped("loss1_rc_write-B-300.pcap");
+    let mut capturing = cable.capture(&["-c", "3", "--duration", "30s"]);
+    let sending =
+        cable.rdmawire(0, &["send", "-i", "wire0", "-q", "--pps", "20000", &file]).output().unwrap();
+    assert!(sending.status.success(), "{}", said(&sending));
+    let mut lines = String::new();
+    capturing.child.stdout.take().unwrap().read_to_string(&mut lines).unwrap();
+    capturing.end();
+    assert_eq!(lines.lines().count(), 3, "{lines}");
+    assert!(lines.lines().nth(1).unwrap().contains("RC RDMA WRITE First QP=0x11 PSN=10462383"), "{lines}");
+}
+
+#[test]
 fn a_capture_can_be_analyzed_at_once() {
     let Some(cable) = Cable::new() else { return };
     let file = shipped("loss1_rc_write-B-300.pcap");
@@ -311,6 +350,10 @@ fn what_cannot_be_sent_is_said_and_the_rest_is_sent() {
     let dry = cable.rdmawire(0, &["send", "-i", "wire0", "--dry-run", &file]).output().unwrap();
     let text = said(&dry);
     assert_eq!(dry.status.code(), Some(2));
+    assert!(
+        String::from_utf8_lossy(&dry.stdout).contains("to be sent in"),
+        "the summary is what was asked for"
+    );
     assert!(text.contains(&format!("longer than the MTU: {} frames", all.len() - short)), "{text}");
     assert!(!text.contains("sent 0"), "{text}");
     let sending = cable.rdmawire(0, &["send", "-i", "wire0", "--topspeed", &file]).output().unwrap();

@@ -70,6 +70,15 @@ fn errors_name_their_status_and_their_ends() {
     assert!(read("NCCL INFO Launch mode Parallel\nerror 12 of something else\nstatus 0\n").errors.is_empty());
 }
 
+/// UCX says which queue pair it was in a line of its own.
+#[test]
+fn a_queue_pair_may_be_named_in_the_next_line() {
+    let error_line = "[1700000000.1] [n1:99:0] ib_mlx5_log.c:171 UCX  ERROR Transport retry count exceeded on mlx5_0:1/RoCE";
+    let qp_line = "[1700000000.1] [n1:99:0] ib_mlx5_log.c:171 UCX  ERROR RC QP 0x8a wqe[3]: RDMA_WRITE s--";
+    assert_eq!(error(&format!("{error_line}\n{qp_line}\n")).local.qp, Some(0x8a));
+    assert_eq!(error(&format!("{error_line}\nsomething else\n{qp_line}\n")).local.qp, None);
+}
+
 #[test]
 fn connected_queue_pairs_are_read_from_what_programs_print() {
     let perftest = "\

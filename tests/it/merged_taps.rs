@@ -2,14 +2,14 @@
 
 use std::{fmt::Debug, path::Path};
 
-use crate::support::merged;
+use crate::support::{merged, programs::cli};
 use rdmawire::{
     analyze::{Analysis, Options},
-    capture::{Series, Source},
+    capture::{ClockOffset, Series, Source},
     dissect::{Link, dissect},
     report::{Flow, MarkedFlow, Report, Stream},
     sim::{Run, Scenario, run},
-    taps::{self, ClockOffset},
+    taps,
     wire::Ipv4,
 };
 
@@ -186,15 +186,21 @@ fn clocks_apart_are_set_right() {
     let at_hosts = ["loss1_rc_write-A.pcap.zst", "loss1_rc_write-B.pcap.zst"];
     let open = |name: &&str| Series::open(&Path::new("pcaps").join(name), []).unwrap();
     let alone = read(&mut open(&at_hosts[0]));
-    let (mut merge, offsets) = taps::merge(at_hosts.iter().map(open).collect());
+    let mut merge = taps::merge(at_hosts.iter().map(open).collect());
+    let offsets: Vec<_> = merge.captures().map(Series::clock).collect();
     let merged = read(&mut merge);
-    let &[ClockOffset { capture, ns, packets }] = &offsets[..] else { panic!("{offsets:?}") };
+    let &[None, Some(ClockOffset { ns, packets })] = &offsets[..] else { panic!("{offsets:?}") };
     // As `diff` says, to 136 µs.
     let diff = -15_400_141_094;
-    assert!(capture == 1 && packets == 26_829, "{offsets:?}");
+    assert_eq!(packets, 26_829);
+    let paths = at_hosts.map(|name| format!("pcaps/{name}"));
+    let report = crate::support::programs::printed(cli().args(["analyze", "--merge", "--json"]).args(&paths));
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    let told = &report["capture"]["set_clocks"];
+    assert_eq!((&told[0]["file"], &told[0]["offset_ns"]), (&paths[1].as_str().into(), &ns.into()), "{told}");
     assert!((ns - diff).abs() < 300_000, "{ns}");
     assert_eq!(merged.flows[0].requests.retransmits, alone.flows[0].requests.retransmits);
     // Merged again, by the right clock.
-    let (_, none) = taps::merge([at_hosts[0]; 2].iter().map(open).collect());
-    assert_eq!(none, []);
+    let same = taps::merge([at_hosts[0]; 2].iter().map(open).collect());
+    assert!(same.captures().all(|capture| capture.clock().is_none()));
 }

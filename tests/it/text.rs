@@ -65,7 +65,7 @@ fn an_empty_report_has_its_text_too() {
     assert_eq!(
         empty,
         "no file\n\
-         \x20 0 packets, 0 of them RDMA; 0 B on the wire\n\
+         \x20 0 packets, 0 of them RDMA; 0 B of frames\n\
          \n\
          Findings  nothing stands out\n\
          \n\

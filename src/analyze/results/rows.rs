@@ -89,6 +89,7 @@ impl Tracker {
             flows_without_detail: self.flows.without_detail(),
             files: self.files.names.clone(),
             parts: self.files.parts.clone(),
+            set_clocks: self.files.clocks.clone(),
             problems: self.files.problems.clone(),
             capture_drops: self.files.drops,
             learned: report::Learned { copy_lag_ns: self.config.copying.lags(), ..Default::default() },

@@ -46,7 +46,8 @@ use rdmawire::{
   rdmawire analyze --state-out x.state x.pcap")]
 pub(in crate::cli) struct Analyze {
     /// Capture files: pcap, pcapng or ERF, also compressed with gzip or zstd; `-` is standard input. Each capture gets a report.
-    /// Several also get a summary. A directory stands for all captures in it, or is the index of a tap, of `rdmawire index`.
+    /// Several also get a summary. A directory stands for all captures in it.
+    #[cfg_attr(feature = "parquet", doc = "Or it is the index of a tap, of `rdmawire index`.")]
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Merge all files into one trace, in the order of time: rotated files, or several interfaces.

@@ -116,7 +116,7 @@ fn frame_lines(report: &View<'_>, options: dissect::Options) -> Lines {
     // Frames are numbered as the analysis numbered them: only several captures are merged.
     let mut frames: Box<dyn Source> = match captures.pop() {
         Some(one) if captures.is_empty() => Box::new(one),
-        Some(last) => Box::new(taps::merge(captures.into_iter().chain([last]).collect()).0),
+        Some(last) => Box::new(taps::merge(captures.into_iter().chain([last]).collect())),
         None => return lines,
     };
     let (mut line, mut number) = (Line::new(Clock::Relative, false), 0);

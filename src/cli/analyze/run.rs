@@ -4,14 +4,12 @@ use std::{
     io::Write,
     path::PathBuf,
     sync::{
-        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     thread,
     time::Duration,
 };
-
-use anyhow::anyhow;
 
 #[cfg(feature = "parquet")]
 use super::indexed;
@@ -21,6 +19,7 @@ use super::{
 };
 use crate::cli::{
     Outcome,
+    every::while_working,
     input::{PartFiles, Progress, STOP, describe, try_open},
     pipeline::{self, Step},
     say,
@@ -237,32 +236,13 @@ impl Run {
         every: Duration,
     ) -> anyhow::Result<(Ended, bool)> {
         let analysis = Mutex::new(self.state.begin(self.options.clone(), None)?);
-        // A second thread prints the reports: the next frame may never come.
-        let (over, changed) = (Mutex::new(false), Condvar::new());
         let name = frames.source.info().name.clone();
-        let reported = thread::scope(|scope| {
-            let reporter = scope.spawn(|| -> anyhow::Result<()> {
-                let mut is_over = over.lock().unwrap_or_else(PoisonError::into_inner);
-                loop {
-                    let wait = changed.wait_timeout_while(is_over, every, |over| !*over);
-                    is_over = wait.unwrap_or_else(PoisonError::into_inner).0;
-                    if *is_over {
-                        return Ok(());
-                    }
-                    if let Err(error) = self.print_so_far(&analysis, &name) {
-                        stop_after_failure();
-                        return Err(error);
-                    }
-                }
-            });
+        let print = || self.print_so_far(&analysis, &name);
+        let is_all = while_working(every, print, || {
             let is_all = tracking::feed(&mut frames.source, &self.options, &self.filter, &analysis);
             // A report now and then is for captures that have no other end.
-            let is_all = is_all || is_stopped();
-            *over.lock().unwrap_or_else(PoisonError::into_inner) = true;
-            changed.notify_all();
-            reporter.join().map(|reported| reported.map(|()| is_all))
-        });
-        let is_all = reported.map_err(|_| anyhow!("the report could not be made"))??;
+            is_all || is_stopped()
+        })?;
         let analysis = analysis.into_inner().unwrap_or_else(PoisonError::into_inner);
         let files = frames.described(analysis.frames());
         Ok((self.state.end(analysis, files, false)?, is_all))

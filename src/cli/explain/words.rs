@@ -14,10 +14,36 @@ use rdmawire::{
     report::{schema, table::Table, text},
 };
 
+/// Words of text that are no name of a figure, a field or a column.
+const IN_TEXT: [(&str, &str); 4] = [
+    (
+        "on the wire",
+        "bytes that a link is busy with: those of frames, with preamble, frame check sequence and inter-frame gap (IEEE 802.3).",
+    ),
+    ("of frames", "bytes from the first header to the end of the ICRC or VCRC, before the capture cut any."),
+    (
+        "by trouble",
+        "the order of flows: stalls weigh most, then retransmitted and lost packets, then marks. See --sort.",
+    ),
+    ("tap", "the place on the network where a capture was made."),
+];
+
+/// Other names of operation codes and of what filters know.
+const ALIASES: [(&str, &str); 4] = [
+    ("cas", "rc-compare-swap"),
+    ("compare and swap", "rc-compare-swap"),
+    ("faa", "rc-fetch-add"),
+    ("fetch and add", "rc-fetch-add"),
+];
+
 /// Explains a name that is neither a header nor a field of one nor a figure. Returns false if nothing has it.
 pub(super) fn of_other_tables(name: &str, to: &mut String) -> anyhow::Result<bool> {
     let is_note = || Problem::EXAMPLES.iter().any(|problem| name.ends_with(problem.id()));
-    if FindingKind::by_id(name).is_some() {
+    let name =
+        ALIASES.iter().find(|(alias, _)| alias.eq_ignore_ascii_case(name)).map_or(name, |(_, name)| name);
+    if let Some((words, about)) = IN_TEXT.iter().find(|(words, _)| words.eq_ignore_ascii_case(name)) {
+        writeln!(to, "{words}: {about}")?;
+    } else if FindingKind::by_id(name).is_some() {
         finding(name, to)?;
     } else if let Some(known) =
         [name, &format!("rc {name}")].into_iter().find(|name| Opcode::from_name(name).is_some())
@@ -69,7 +95,11 @@ pub(super) fn of_heads(
 ) -> Result<bool, std::fmt::Error> {
     let mut found = false;
     let is_other = |figure: &&Figure| explained.is_none_or(|explained| explained.names != figure.names);
-    for figure in Figure::by_label(name).filter(is_other) {
+    // "ACK p99" is a part of what is called "ACK".
+    let parts = ["min", "p50", "p99", "max"];
+    let of_part =
+        name.rsplit_once(' ').filter(|(_, part)| parts.contains(part)).map_or(name, |(label, _)| label);
+    for figure in Figure::by_label(of_part).filter(is_other) {
         found = true;
         writeln!(to, "{}, a column of flows: {}\n  {}", figure.label, figure.names[0], figure.doc)?;
     }

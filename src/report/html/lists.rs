@@ -113,7 +113,7 @@ const EPISODES: &[Column<Episode>] = &[
     column("cause", "text", "Why packets were retransmitted", |e, _| text(e.trigger.words())),
     column("where", "text", "Where the packet was lost, seen from the tap", |e, _| text(e.location.words())),
     column("sure", "text", "Confidence in the place", |e, _| text(e.sure())),
-    column("lost PSN", "count", "First retransmitted PSN", |e, _| Cell::Number(e.lost_psn.into())),
+    column("lost PSN", "psn", "First retransmitted PSN", |e, _| Cell::Number(e.lost_psn.into())),
     optional("frame", "frame", "Frame of the first transmission", |e, _| number(e.original_frame)),
     optional("NAK", "frame", "Frame of the NAK", |e, _| number(e.nak_frame)),
     column("resent", "frame", "First retransmitted frame", |e, _| Cell::Number(e.first_retransmit_frame)),

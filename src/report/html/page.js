@@ -376,6 +376,10 @@ class Chart {
     new ResizeObserver(() => this.u.setSize({ width: this.plot.clientWidth, height: this.u.height })).observe(this.plot);
     this.legend.replaceChildren(...this.order.map(({ series, n }, at) => this.key(series, n, at + 1)).reverse());
     if (chart.style !== 'stacked') this.legend.replaceChildren(...[...this.legend.children].reverse());
+    // What times in the background are.
+    for (const what of new Set(chart.bands.map(band => band[0]))) {
+      this.legend.append(make('span', {}, make('i', { class: what === 'pause' ? 'pause' : 'wait' }), what === 'pause' ? 'paused' : what));
+    }
     if (this.distribution) this.drawDistribution(axis);
   }
 
@@ -684,7 +688,7 @@ function begin(article, number) {
   matrix(article.querySelector('.matrix'), data.hosts);
   if (own.ports) drawPorts(article.querySelector('[data-table=ports]'), data.ports);
   const place = article.querySelector('.pictures');
-  if (pictures.length) place.append(make('h2', {}, 'Pictures'), make('p', { class: 'quiet' }, 'Drag, or pinch, to zoom in; click twice to see all. Times count from the start of the capture.'), ...pictures.map(({ shown }) => shown.element));
+  if (pictures.length) place.append(make('h2', {}, 'Pictures'), make('p', { class: 'quiet hint' }, 'Drag, or pinch, to zoom in; click twice to see all. Times count from the start of the capture.'), ...pictures.map(({ shown }) => shown.element));
   // The whole capture; the picture of a flow opens at a click. On a page of one flow in trouble, that one is open too.
   pictures.slice(0, pictures.length === 2 ? 2 : 1).forEach(({ shown }) => { shown.element.open = true; });
   for (const frame of article.querySelectorAll('[data-frame]')) {

@@ -130,6 +130,7 @@ fn proof(capture: &Capture) -> Markup {
         ul {
             @if capture.hidden_frames() > 0 { li { strong { "Not decoded: " } (clean(&NotDecoded::list(capture.hiding()))) } }
             @for text in capture.parts_in_words() { li { (clean(&text)) } }
+            @for text in capture.clocks_in_words() { li { (clean(&text)) } }
             @for text in &capture.limitations { li { (clean(text)) } }
             @for (n, what, how) in odd { @if n > 0 { li { (several(n, what)) (how) } } }
             @for problem in capture.problems.iter().take(10) {
@@ -139,7 +140,7 @@ fn proof(capture: &Capture) -> Markup {
         }
         dl.facts {
             dt { "Frames" } dd { (count(capture.packets)) ", " (count(capture.rdma_packets)) " of them RDMA" }
-            dt { "Bytes" } dd { (bytes(capture.bytes_on_wire)) " on the wire, " (bytes(capture.bytes_captured)) " captured" }
+            dt { "Of frames" } dd { (bytes(capture.bytes_on_wire)) ", " (bytes(capture.bytes_captured)) " of them captured" }
             @if let Some(first) = capture.first_ns { dt { "Begins" } dd { (utc(first)) } }
             @if let Some(ns) = capture.duration_ns { dt { "Lasts" } dd { (duration(ns)) } }
         }

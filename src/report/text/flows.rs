@@ -15,8 +15,6 @@ use crate::report::{
 /// A column of the table of flows.
 struct Column {
     figure: figure::Column,
-    /// Its head; empty: that of the figure.
-    head: &'static str,
     /// Where the terminal is too narrow, columns with higher ranks are left out first.
     rank: u8,
     /// Left out where it is empty for all flows.
@@ -24,17 +22,11 @@ struct Column {
 }
 
 const fn always(figure: &str, rank: u8) -> Column {
-    Column { figure: figure::Column::named(figure), head: "", rank, is_optional: false }
+    Column { figure: figure::Column::named(figure), rank, is_optional: false }
 }
 
 const fn optional(figure: &str, rank: u8) -> Column {
     Column { is_optional: true, ..always(figure, rank) }
-}
-
-impl Column {
-    fn head(&self) -> String {
-        if self.head.is_empty() { self.figure.label() } else { self.head.to_owned() }
-    }
 }
 
 const FIRST: [figure::Column; 3] =
@@ -57,7 +49,7 @@ const COLUMNS: &[Column] = &[
     optional("icrc.bad", 3),
     optional("capture_duplicates", 9),
     optional("ack_rtt.p50", 8),
-    Column { head: "p99", ..optional("ack_rtt.p99", 6) },
+    optional("ack_rtt.p99", 6),
 ];
 
 pub(super) fn rate(flow: &Flow, bytes: u64) -> String {
@@ -96,13 +88,13 @@ pub(super) fn flows(report: &View<'_>, options: &Options, page: &mut Page<'_>) -
     };
     let fixed: usize = first.iter().map(|(head, cells)| width(head, cells)).sum();
     while let Some(rank) = columns.iter().map(|(column, _)| column.rank).max().filter(|&rank| rank > 0)
-        && fixed + columns.iter().map(|(column, cells)| width(&column.head(), cells)).sum::<usize>()
+        && fixed + columns.iter().map(|(column, cells)| width(&column.figure.label(), cells)).sum::<usize>()
             > page.width
         && let Some(at) = columns.iter().rposition(|(column, _)| column.rank == rank)
     {
         columns.remove(at);
     }
-    first.extend(columns.into_iter().map(|(column, cells)| (column.head(), cells)));
+    first.extend(columns.into_iter().map(|(column, cells)| (column.figure.label(), cells)));
     let head: Vec<&str> = first.iter().map(|(head, _)| head.as_str()).collect();
     let mut table = page.table(&head, &[1, 2]);
     for row in 0..rows.len() {

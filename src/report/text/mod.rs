@@ -83,7 +83,7 @@ fn capture(capture: &Capture, page: &mut Page<'_>) -> io::Result<()> {
     if let Some(ns) = capture.first_ns {
         line += &format!(" from {}", utc(ns));
     }
-    line += &format!("; {} on the wire", bytes(capture.bytes_on_wire));
+    line += &format!("; {} of frames", bytes(capture.bytes_on_wire));
     page.wrapped(Paint::Plain, "  ", &line)?;
     let mut odd = Vec::new();
     for (n, what) in [
@@ -119,6 +119,9 @@ fn capture(capture: &Capture, page: &mut Page<'_>) -> io::Result<()> {
     }
     for text in capture.parts_in_words() {
         page.wrapped(Paint::Plain, "  Parts: ", &text)?;
+    }
+    for text in capture.clocks_in_words() {
+        page.wrapped(Paint::Plain, "  Clocks: ", &text)?;
     }
     for text in &capture.limitations {
         page.wrapped(Paint::Plain, "  - ", text)?;
