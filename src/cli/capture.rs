@@ -253,7 +253,7 @@ pub(super) fn open(
         let kernel = LiveOptions { filter: Some(text.to_owned()), ..options.clone() };
         match LiveSource::open(interface, kernel) {
             Ok(source) => Ok((source, None)),
-            Err(error) if error.kind() == capture::ErrorKind::Io => match ours() {
+            Err(error) if error.kind() == rdmawire::capture::ErrorKind::Io => match ours() {
                 Ok(filter) => Ok((LiveSource::open(interface, options)?, Some(filter))),
                 Err(_) => Err(error.into()),
             },
