@@ -174,6 +174,7 @@ fn frames_with_every_secret() -> Vec<Frame> {
         "sll / ipv4 / udp / bth opcode=rc-write-only / reth",
         "sll2 / ipv6 / udp / bth opcode=rc-write-only / reth",
         "ipoib / ipv4 / udp / bth opcode=rc-write-only / reth",
+        "ethernet / macsec has_sci=1 / macsecsci / macsec_clear / ipv4 / udp / bth opcode=rc-write-only / reth",
         "ethernet / ipv4 / udp / mrcbth opcode=mrc-write-only / meth / reth",
         "ethernet / ipv4 / udp / pds_request / ses_standard opcode=6 / ses_rendezvous",
         "ethernet / ipv4 / udp / pds_request / ses_standard_later",

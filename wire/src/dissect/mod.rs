@@ -346,7 +346,7 @@ impl<'a> Dissection<'a> {
         self.flags & UET != 0
     }
 
-    /// Whether switches wrote something into it on its way: [`hops`](Self::hops), or a [`CsigTag`].
+    /// Whether switches wrote something into it on its way: [`hops`](Self::hops), or a [`CsigTag`](crate::wire::CsigTag).
     #[inline]
     pub fn has_telemetry(&self) -> bool {
         self.flags & TELEMETRY != 0
