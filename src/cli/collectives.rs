@@ -137,15 +137,19 @@ fn connection(one: &CollectiveConnection) -> Vec<String> {
     ]
 }
 
-const OPERATIONS: [Column; 7] = [
+const OPERATIONS: [Column; 8] = [
     number("#", "Number of the operation: requests with no silence of all connections between them."),
     words("begins", "When its first request began."),
     number("lasts", "From then until its last request was complete."),
     number("requests", "Its requests."),
     number("bytes", "Bytes of its requests."),
     number(
-        "bus",
-        "Bus bandwidth as nccl-tests has it: what a rank sends over the time; empty where ranks send to more than one other and not to all.",
+        "algbw",
+        "Algorithm bandwidth as nccl-tests has it: bytes of a rank's buffer over the time; a ring's operation is taken for an all-reduce.",
+    ),
+    number(
+        "busbw",
+        "Bus bandwidth as nccl-tests has it: of a tree the algorithm bandwidth times 2 (n - 1) / n, else what a rank sends over the time.",
     ),
     words("waited for", "Who was waited for, why, and what that cost of the operation's time."),
 ];
@@ -164,6 +168,7 @@ fn operation(one: &CollectiveOperation) -> Vec<String> {
         duration(one.lasted_ns),
         count(one.requests),
         bytes(one.bytes),
+        one.algorithm_bps.map_or_else(String::new, |bps| bits(bps as f64)),
         one.bus_bps.map_or_else(String::new, |bps| bits(bps as f64)),
         waited,
     ]

@@ -175,8 +175,12 @@ records! {
         pub requests: u64,
         /// Bytes of these.
         pub bytes: u64,
-        /// Bandwidth as nccl-tests has it (bus bandwidth): what a rank sends over the time, in bits per second; `None` where ranks send to more
-        /// than one other and not to all.
+        /// Algorithm bandwidth as nccl-tests has it: bytes of a rank's buffer over the time, in bits per second. A ring's operation is taken for an
+        /// all-reduce: of an all-gather or a reduce-scatter it is twice that. `None` where endpoints send to several others, and are no
+        /// tree and no all to all.
+        pub algorithm_bps: Option<u64>,
+        /// Bus bandwidth as nccl-tests has it: of rings, of all to all and of pairs what a rank sends over the time, of trees the algorithm bandwidth
+        /// times 2 (n − 1) / n. Ranks are hosts. `None` as before.
         pub bus_bps: Option<u64>,
         /// Who was waited for, where that cost a twentieth of its time or more.
         pub straggler: Option<String>,

@@ -85,7 +85,11 @@ fn sorted(queue_pairs: &[u32]) -> Vec<u32> {
 
 /// The straggler is named in operations up to the one that the fault strikes, and nobody is in those before.
 fn check_straggler(text: &str, address: &str) {
-    let (played, found) = check(text, 4);
+    check_straggler_of(4, text, address);
+}
+
+fn check_straggler_of(ranks: u32, text: &str, address: &str) {
+    let (played, found) = check(text, ranks);
     let operations = found.operations.expect("several connections");
     assert_eq!(operations.len(), played.truth.operations.len(), "{text}");
     let mut named = 0;
@@ -137,6 +141,58 @@ fn whoever_costs_most_is_the_straggler() {
         for at in ["0us", "20us"] {
             let fault = "what = \"paused_link\"\nrank = 1\noperation = 2\nby = \"400us\"";
             check_straggler(&format!("{queue_pairs}[[fault]]\n{fault}\nat = {at:?}"), "10.0.0.2");
+        }
+    }
+}
+
+#[test]
+fn in_a_tree_too_where_links_carry_unlike_loads() {
+    let with = |fault: &str| format!("algorithm = \"tree\"\nranks = 7\n[[fault]]\n{fault}");
+    for (fault, address) in [
+        ("what = \"late_rank\"\nrank = 2\noperation = 2\nby = \"500us\"", "10.0.0.3"),
+        ("what = \"slow_receiver\"\nrank = 2\noperation = 2\nby = \"60us\"", "10.0.0.3"),
+        ("what = \"slow_nic\"\nrank = 2\nfactor = 4\noperation = 2", "10.0.0.3"),
+        ("what = \"slow_path\"\nrank = 1\nto = 0\nfactor = 6\noperation = 2", "10.0.0.2"),
+        ("what = \"paused_link\"\nrank = 1\noperation = 2\nby = \"400us\"\nat = \"20us\"", "10.0.0.2"),
+        ("what = \"paused_link\"\nrank = 1\noperation = 2\nby = \"400us\"", "10.0.0.2"),
+    ] {
+        check_straggler_of(7, &with(fault), address);
+    }
+}
+
+#[test]
+fn nobody_is_to_blame_where_nothing_goes_wrong() {
+    for (algorithm, ranks) in [("ring", 4), ("tree", 7), ("all_to_all", 5)] {
+        for queue_pairs in ["", "queue_pairs = 4\nclosing = true\n"] {
+            let text = format!("algorithm = {algorithm:?}\nranks = {ranks}\n{queue_pairs}operations = 4");
+            let (_, found) = check(&text, ranks);
+            let blamed = found.operations.iter().flatten().find(|one| one.straggler.is_some());
+            assert!(blamed.is_none(), "{blamed:?}\n{text}");
+        }
+    }
+}
+
+#[test]
+fn frames_that_were_cut_behind_the_fields_of_elements_show_all() {
+    for version in ["2.12", "2.20", "2.24", "2.30"] {
+        check(&format!("operations = 2\nversion = {version:?}\nsnaplen = 128"), 4);
+    }
+}
+
+#[test]
+fn topologies_and_bandwidths_are_those_of_hosts() {
+    for (topology, ranks, more) in [
+        ("Ring", 4, ""),
+        ("Ring", 4, "channels = 2\nrails = 2"),
+        ("Tree", 7, "algorithm = \"tree\""),
+        ("AllToAll", 5, "algorithm = \"all_to_all\"\nsize = \"1000KiB\""),
+        ("AllToAll", 4, "algorithm = \"all_to_all\"\nchannels = 2\nrails = 2"),
+    ] {
+        let (played, found) = check(&format!("ranks = {ranks}\n{more}"), ranks);
+        assert_eq!(format!("{:?}", found.topology), topology, "{more}");
+        for (one, truth) in found.operations.iter().flatten().zip(&played.truth.operations) {
+            let rate = one.algorithm_bps.expect("a known topology");
+            assert!(rate.abs_diff(truth.algorithm_bps) * 100 < rate, "{one:?} {truth:?}\n{more}");
         }
     }
 }

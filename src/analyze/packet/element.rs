@@ -114,9 +114,10 @@ pub(crate) struct Slot {
 }
 
 impl Slot {
-    /// Reads what a WRITE carries; `None` if that can be no slot.
-    pub(crate) fn read(bytes: &[u8]) -> Option<Slot> {
-        LAYOUTS.iter().find_map(|fields| fields.read(bytes))
+    /// Reads what a WRITE of so many bytes carries; `None` if that can be no slot. The padding at its end may be missing: frames are often
+    /// cut there.
+    pub(crate) fn read(bytes: &[u8], payload: u32) -> Option<Slot> {
+        LAYOUTS.iter().find_map(|fields| fields.read(bytes, payload as usize))
     }
 
     /// The distance of two slots in memory.
@@ -141,14 +142,15 @@ pub(crate) fn may_be(payload: u32) -> bool {
 }
 
 impl Fields {
-    fn read(&self, bytes: &[u8]) -> Option<Slot> {
-        let count = bytes.len() / self.bytes;
-        if !bytes.len().is_multiple_of(self.bytes) || !(1..=MOST).contains(&count) {
+    fn read(&self, bytes: &[u8], payload: usize) -> Option<Slot> {
+        let count = payload / self.bytes;
+        if !payload.is_multiple_of(self.bytes) || !(1..=MOST).contains(&count) {
             return None;
         }
         let mut index = None;
         let mut elements = Vec::new();
-        for element in bytes.chunks_exact(self.bytes) {
+        for at in 0..count {
+            let element = bytes.get(at * self.bytes..)?;
             let here = self.index(element)?;
             if *index.get_or_insert(here) != here || !self.is_whole(element, count) {
                 return None;

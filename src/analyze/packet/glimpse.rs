@@ -13,9 +13,9 @@ pub struct Glimpse {
     /// The RETH's address and key; `None` without a RETH.
     pub(crate) memory: Option<(u64, u32)>,
     pub(crate) immediate: Option<u32>,
-    /// The payload, where it can be a clear-to-send slot.
+    /// The payload, where it can be a clear-to-send slot: as much of it as was captured.
     pub(crate) slot: Option<Box<[u8]>>,
-    /// It is as long as a clear-to-send slot, and its payload was not captured.
+    /// It is as long as a clear-to-send slot, and its fields were not captured.
     pub(crate) is_cut: bool,
 }
 
@@ -36,9 +36,10 @@ impl Glimpse {
         let immediate = if has_immediate(opcode) { Some(ImmDt::view(rest)?.0.data().0) } else { None };
         let is_only = shape.begins && shape.ends && immediate.is_none();
         let is_as_long = is_only && element::may_be(payload);
-        let is_cut = is_as_long && rest.len() < payload as usize;
-        let slot = rest.get(..payload as usize).filter(|_| is_as_long);
-        let slot = slot.filter(|bytes| Slot::read(bytes).is_some()).map(Box::from);
+        let captured = &rest[..rest.len().min(payload as usize)];
+        let is_slot = is_as_long && Slot::read(captured, payload).is_some();
+        let slot = is_slot.then(|| Box::from(captured));
+        let is_cut = is_as_long && !is_slot && captured.len() < payload as usize;
         Some(Glimpse { memory, immediate, slot, is_cut })
     }
 

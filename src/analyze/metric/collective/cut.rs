@@ -27,6 +27,8 @@ pub(super) struct Timed {
     /// When the element arrived that was answered: that of its last transmission before the data.
     pub(super) asked: Option<i64>,
     pub(super) first: Option<i64>,
+    /// Since when its first packet may have been ready, and waited for others of its adapter.
+    pub(super) queued: Option<i64>,
     pub(super) last: Option<i64>,
     pub(super) acknowledged: Option<i64>,
     pub(super) is_complete: bool,
@@ -46,6 +48,7 @@ impl Timed {
         let of = &all.connections[connection];
         let chunks = || all.chunks_of(request);
         let first = chunks().map(|chunk| chunk.first.1).min();
+        let queued = chunks().min_by_key(|chunk| chunk.first.1).map(|chunk| chunk.queued);
         let last = chunks().map(|chunk| chunk.last.1).max();
         let is_ended = |chunk: &Chunk| {
             chunk.immediate.is_some()
@@ -79,6 +82,7 @@ impl Timed {
             cts: cts.map(|cts| cts.time),
             asked,
             first,
+            queued,
             last,
             acknowledged,
             is_complete,
@@ -112,7 +116,8 @@ impl Timed {
                 let asked = asked.clamp(cts, granted);
                 lost_cts = asked.saturating_sub(cts);
                 held = self.held(all, network, (asked, first));
-                let since = held.first().map_or(first, |(from, _)| granted.max(*from));
+                let ready = held.first().map_or(first, |(from, _)| *from).min(self.queued.unwrap_or(first));
+                let since = ready.clamp(granted, first);
                 time.receiver_late_ns = Some(ns_between(begin, cts));
                 time.sender_late_ns = Some(ns_between(granted, since));
                 asking = (asked, granted);
@@ -168,12 +173,13 @@ impl Timed {
         time.queueing_ns = Some(if is_notified { 0 } else { rest });
     }
 
-    /// When its sender had the element: at the tap its acknowledgement shows it, else the shortest round trip does.
+    /// When its sender had the element: a tap there shows it, or its acknowledgement, else the shortest round trip does.
     fn granted(&self, all: &Collectives, of: &Connection, request: &Request) -> i64 {
         let asked = self.asked.unwrap_or(self.begin);
         let Some(first) = self.first else { return asked };
-        let seen = request.cts.as_ref().and_then(|cts| cts.acknowledged);
-        seen.filter(|&at| at >= asked && at <= first)
+        let seen = request.cts.iter().flat_map(|cts| [cts.arrived, cts.acknowledged]);
+        seen.flatten()
+            .find(|&at| at >= asked && at <= first)
             .unwrap_or_else(|| asked.saturating_add(of.round_trip_to_sender(all).unwrap_or(0)))
     }
 
@@ -261,7 +267,7 @@ pub(super) fn ns_between(from: i64, to: i64) -> u64 {
 }
 
 /// The parts of a time that these spans cover, in order and without overlaps.
-fn union(spans: impl Iterator<Item = (i64, i64)>, (from, to): (i64, i64)) -> Vec<(i64, i64)> {
+pub(super) fn union(spans: impl Iterator<Item = (i64, i64)>, (from, to): (i64, i64)) -> Vec<(i64, i64)> {
     let clipped = spans.map(|(start, end)| (start.max(from), end.min(to))).filter(|(start, end)| start < end);
     let mut sorted: Vec<(i64, i64)> = clipped.collect();
     sorted.sort_unstable();

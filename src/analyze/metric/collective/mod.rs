@@ -11,7 +11,9 @@ mod cut;
 mod operations;
 mod pairing;
 mod pattern;
+mod queue;
 mod rows;
+mod topology;
 mod way;
 
 use foldhash::fast::RandomState;
@@ -30,6 +32,7 @@ use crate::{
     opcode::{Opcode, Operation},
     report::CtsLayout,
 };
+use queue::Queues;
 use way::{Role, Step, Way, psn_after, psn_distance};
 
 /// Ways that are followed.
@@ -66,6 +69,7 @@ pub(crate) struct Collectives {
     /// Requests and messages that were not kept.
     not_kept: u64,
     pauses: Vec<Paused>,
+    queues: Queues,
     last_ns: i64,
 }
 
@@ -106,6 +110,8 @@ struct Cts {
     time: i64,
     /// When it was sent again for the last time.
     again: Option<i64>,
+    /// When it was seen at a second place, on its way to the sender of the data.
+    arrived: Option<i64>,
     acknowledged: Option<i64>,
     way: u32,
     elements: Vec<Element>,
@@ -122,6 +128,8 @@ struct Chunk {
     last_psn: u32,
     first: (u64, i64),
     last: (u64, i64),
+    /// Since when its first packet may have waited for packets of other queue pairs.
+    queued: i64,
     /// When one of its packets was sent again for the last time.
     again: Option<i64>,
     acknowledged: Option<i64>,
@@ -198,23 +206,36 @@ impl Collectives {
         Some(at)
     }
 
+    /// A packet that was recorded at another place before: an element that arrives.
+    fn see_again(&mut self, key: &Key, packet: &Facts) {
+        let known = self.places.get(key).and_then(|&at| self.ways.get(at as usize));
+        let Some(way) = known.filter(|way| way.vantage != packet.vantage()) else { return };
+        let Some((connection, request)) = way.element(packet.psn().0) else { return };
+        let of = self.connections.get_mut(connection as usize);
+        if let Some(cts) = of.and_then(|of| of.requests.get_mut(request as usize)?.cts.as_mut()) {
+            cts.arrived.get_or_insert(packet.time());
+        }
+    }
+
     fn on_write(&mut self, key: Key, packet: &Facts, frame: u64, glimpse: Option<&Glimpse>) {
         let shape = packet.opcode().shape();
+        self.see_again(&key, packet);
         let Some(at) = self.way(key, packet, glimpse.is_some()) else { return };
         let (psn, time) = (packet.psn().0, packet.time());
         let Some(way) = self.ways.get_mut(at as usize) else { return };
         let step = way.step(psn, time, shape.begins);
+        let queued = self.queues.pass(way.key.src, (at, time), packet.payload());
         let is_again = step != Step::New;
         let known = self.chunk_of(at, psn);
         if shape.begins && !(is_again && known.is_some()) {
             let Some(glimpse) = glimpse else { return };
-            if let Some(slot) = glimpse.slot.as_deref().and_then(Slot::read)
+            if let Some(slot) = glimpse.slot.as_deref().and_then(|slot| Slot::read(slot, packet.payload()))
                 && !matches!(self.ways.get(at as usize).map(|way| way.role), Some(Role::Data(_)))
             {
                 return self.on_slot(at, slot, glimpse, (frame, time, psn));
             }
             let Some((va, rkey)) = glimpse.memory else { return };
-            self.on_message(at, (va, rkey), packet, frame);
+            self.on_message(at, (va, rkey), packet, (frame, queued));
         }
         let Some(chunk) = self.chunk_of(at, psn) else { return };
         let immediate = glimpse.and_then(|glimpse| glimpse.immediate);
@@ -275,7 +296,8 @@ impl Collectives {
                 known.push(connection);
             }
         }
-        let cts = Cts { frame, time, again: None, acknowledged: None, way: at, elements: slot.elements };
+        let (again, arrived, acknowledged) = (None, None, None);
+        let cts = Cts { frame, time, again, arrived, acknowledged, way: at, elements: slot.elements };
         let place = (connection, of.requests.len() as u32);
         of.requests.push(Request { index: slot.index, cts: Some(cts), ..Request::default() });
         if let Some(way) = self.ways.get_mut(at as usize) {
@@ -310,7 +332,7 @@ impl Collectives {
     }
 
     /// A message begins that is no clear-to-send slot.
-    fn on_message(&mut self, at: u32, (va, rkey): (u64, u32), packet: &Facts, frame: u64) {
+    fn on_message(&mut self, at: u32, (va, rkey): (u64, u32), packet: &Facts, (frame, queued): (u64, i64)) {
         if self.chunks.len() >= MAX_CHUNKS {
             self.not_kept += 1;
             return;
@@ -334,6 +356,7 @@ impl Collectives {
             last_psn: psn_after(psn, packets - 1),
             first: (frame, time),
             last: (frame, time),
+            queued,
             again: None,
             acknowledged: None,
             immediate: None,

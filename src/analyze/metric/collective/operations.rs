@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Collectives,
-    cut::{Timed, ns, ns_between},
+    cut::{Timed, ns, ns_between, union},
+    topology::Shape,
 };
-use crate::report::{self, CollectiveCause, CollectiveConnection, CollectiveOperation, Straggler, Topology};
+use crate::report::{CollectiveCause, CollectiveOperation, Straggler, Topology};
 
 /// A silence of all connections divides operations if it is so many times longer than the longest one that does not.
 const APART: i64 = 4;
@@ -20,11 +21,15 @@ const ROUND_TRIPS: u64 = 3;
 const FASTEST: usize = 4;
 /// Steps back along the waits of an operation.
 const MOST_STEPS: usize = 4096;
+/// Requests of an operation that are compared with each other, at most.
+const MOST_COMPARED: usize = 2048;
+/// A request of so many bytes shows how fast a link is.
+const ENOUGH_BYTES: u64 = 16 << 10;
+/// A shorter wait is none.
+const SHORTEST_WAIT_NS: u64 = 100;
 /// A request hangs if it is silent so many times longer than the longest complete one took, and so long at least.
 const HUNG: i64 = 3;
 const HUNG_NS: i64 = 1_000_000;
-/// A tree has so many branches at an endpoint, at most.
-const BRANCHES: usize = 3;
 
 /// The time of an operation.
 #[derive(Clone, Copy, Debug)]
@@ -70,45 +75,6 @@ fn dividing(mut silences: Vec<i64>) -> i64 {
     }
 }
 
-/// Who sends to whom.
-pub(super) fn topology(connections: &[CollectiveConnection], ranks: usize) -> Topology {
-    let edges: BTreeSet<(&str, &str)> =
-        connections.iter().map(|one| (one.sender.as_str(), one.receiver.as_str())).collect();
-    let mut next: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    let mut before: BTreeMap<&str, usize> = BTreeMap::new();
-    for &(from, to) in &edges {
-        next.entry(from).or_default().insert(to);
-        *before.entry(to).or_default() += 1;
-    }
-    if is_ring(&next, ranks) {
-        return Topology::Ring;
-    }
-    if ranks > 2 && edges.len() == ranks * (ranks - 1) {
-        return Topology::AllToAll;
-    }
-    let both = edges.iter().filter(|(from, to)| edges.contains(&(to, from))).count();
-    let is_tree =
-        both == edges.len() && edges.len() == 2 * (ranks - 1) && next.values().all(|to| to.len() <= BRANCHES);
-    if is_tree && ranks > 2 { Topology::Tree } else { Topology::Pairs }
-}
-
-/// Whether each endpoint has one next one, and all of them are one circle.
-fn is_ring(next: &BTreeMap<&str, BTreeSet<&str>>, ranks: usize) -> bool {
-    if next.len() != ranks || next.values().any(|to| to.len() != 1) {
-        return false;
-    }
-    let Some(&first) = next.keys().next() else { return false };
-    let mut at = first;
-    for step in 1..=ranks {
-        let Some(&to) = next.get(at).and_then(|to| to.first()) else { return false };
-        at = to;
-        if at == first {
-            return step == ranks;
-        }
-    }
-    false
-}
-
 /// Who is to blame for an operation's time.
 struct Blame {
     /// A request that shows it.
@@ -142,6 +108,15 @@ impl Lost {
             (self.slow, slow),
         ];
         parts.into_iter().max_by_key(|(lost, _)| *lost).map_or(slow, |(_, cause)| cause)
+    }
+
+    /// What was lost by one cause.
+    fn by(self, cause: CollectiveCause) -> u64 {
+        match cause {
+            CollectiveCause::Paused => self.paused,
+            CollectiveCause::Recovering => self.recovering,
+            _ => self.slow,
+        }
     }
 }
 
@@ -257,33 +232,45 @@ impl Usual {
 }
 
 impl Part {
-    /// What it lost on the network, where others have this pace.
-    fn lost(&self, timed: &[Timed], paces: &Paces) -> Lost {
-        let part = self;
-        let pace = paces.of.get(&part.members.len()).copied().unwrap_or(u64::MAX);
-        let usual = ((u128::from(pace) * u128::from(part.load)) >> 30).try_into().unwrap_or(u64::MAX);
+    /// How much slower it was than others of this pace.
+    fn slow(&self, paces: &Paces) -> u64 {
+        let pace = paces.of.get(&self.members.len()).copied().unwrap_or(u64::MAX);
+        let usual = ((u128::from(pace) * u128::from(self.load)) >> 30).try_into().unwrap_or(u64::MAX);
         // Links are not shared evenly, and least where some carry more than others.
         let (times, of) = if paces.is_even { (5, 4) } else { (3, 1) };
-        let is_slow = part.transfer.saturating_mul(of) >= u64::saturating_mul(usual, times);
-        let slow = if is_slow { part.transfer.saturating_sub(usual) } else { 0 };
+        let is_slow = self.transfer.saturating_mul(of) >= u64::saturating_mul(usual, times);
+        if is_slow { self.transfer.saturating_sub(usual) } else { 0 }
+    }
+
+    /// What it lost on the network, where it was so much slower than it should be.
+    fn lost(&self, timed: &[Timed], slow: u64) -> Lost {
         let mut lost = Lost { slow, ..Lost::default() };
-        for time in part.members.iter().map(|&at| &timed[at].time) {
+        for time in self.members.iter().map(|&at| &timed[at].time) {
             lost.paused = lost.paused.saturating_add(time.paused_ns);
             lost.recovering = lost.recovering.saturating_add(time.recovering_ns);
             lost.is_throttled |= time.throttled_ns.unwrap_or(0) > 0;
         }
         lost
     }
+
+    /// What of that is of requests that the operation's end waited for.
+    fn on(&self, timed: &[Timed], path: &BTreeSet<usize>, all: Lost) -> Lost {
+        let members: Vec<usize> = self.members.iter().copied().filter(|at| path.contains(at)).collect();
+        let transfer = members.iter().map(|&at| timed[at].time.transfer_ns).fold(0, u64::saturating_add);
+        let slow = u128::from(all.slow) * u128::from(transfer) / u128::from(self.transfer.max(1));
+        let part = Part { members, ..Part::default() };
+        part.lost(timed, slow.try_into().unwrap_or(u64::MAX))
+    }
 }
 
 /// Who sends and who receives, by connection: places in a list of names.
-struct Ends {
-    names: Vec<String>,
-    of: BTreeMap<usize, (usize, usize)>,
+pub(super) struct Ends {
+    pub(super) names: Vec<String>,
+    pub(super) of: BTreeMap<usize, (usize, usize)>,
 }
 
 impl Ends {
-    fn of(all: &Collectives, timed: &[Timed]) -> Ends {
+    pub(super) fn of(all: &Collectives, timed: &[Timed]) -> Ends {
         let mut ends = Ends { names: Vec::new(), of: BTreeMap::new() };
         let connections: BTreeSet<usize> = timed.iter().map(|one| one.connection).collect();
         for connection in connections {
@@ -304,7 +291,7 @@ impl Ends {
 /// The rows of operations.
 pub(super) fn rows(
     all: &Collectives,
-    rows: &report::Collectives,
+    (shape, ends): (&Shape, &Ends),
     place: &BTreeMap<usize, usize>,
     timed: &[Timed],
     spans: &[Span],
@@ -315,21 +302,32 @@ pub(super) fn rows(
             of.push(at);
         }
     }
-    let ends = Ends::of(all, timed);
-    let usual = Usual::of(timed, &ends, &of_operation);
+    let usual = Usual::of(timed, ends, &of_operation);
+    let gaps = gaps(timed, ends, &of_operation);
     let row = |(operation, (span, members)): (usize, (&Span, Vec<usize>))| {
         let lasted = ns_between(span.start, span.end);
         let bytes = members.iter().map(|&at| timed[at].bytes).sum();
-        let topology = rows.topology;
-        let blame =
-            Waits { all, timed, members: &members, usual: &usual, ends: &ends, topology }.blame(lasted);
+        let waits = Waits {
+            all,
+            timed,
+            members: &members,
+            usual: &usual,
+            ends,
+            topology: shape.topology,
+            are_all_seen: shape.are_all_seen,
+            sends: sends(timed, ends, &members),
+            gaps: gaps.get(operation),
+        };
+        let blame = waits.blame(lasted);
+        let bandwidths = shape.bandwidths(ends, timed, &members, lasted);
         let mut row = CollectiveOperation {
             operation: operation as u64,
             start_ns: span.start,
             lasted_ns: lasted,
             requests: members.len() as u64,
             bytes,
-            bus_bps: bus_bps(&ends, rows.topology, timed, &members, lasted),
+            algorithm_bps: bandwidths.map(|of| of.algorithm_bps),
+            bus_bps: bandwidths.map(|of| of.bus_bps),
             ..CollectiveOperation::default()
         };
         if let Some(blame) = blame {
@@ -348,18 +346,45 @@ pub(super) fn rows(
     spans.iter().zip(of_operation).enumerate().map(row).collect()
 }
 
-/// What the endpoint that sends most sends, over the time: nccl-tests' bus bandwidth of rings, and of all to all.
-fn bus_bps(ends: &Ends, topology: Topology, timed: &[Timed], members: &[usize], lasted: u64) -> Option<u64> {
-    if !matches!(topology, Topology::Ring | Topology::AllToAll) || lasted == 0 {
-        return None;
+/// How much longer than others each host took from what it did last in the operation before until what it did first: the half of them that was
+/// faster took no longer. A host that ended later begins later, and is not late for that. None of the first operation.
+fn gaps(timed: &[Timed], ends: &Ends, operations: &[Vec<usize>]) -> Vec<BTreeMap<usize, u64>> {
+    let mut before: BTreeMap<usize, i64> = BTreeMap::new();
+    let mut all = Vec::new();
+    for members in operations {
+        let (mut first, mut last) = (BTreeMap::<usize, i64>::new(), BTreeMap::<usize, i64>::new());
+        for one in members.iter().map(|&at| &timed[at]) {
+            let Some(&(sender, receiver)) = ends.of.get(&one.connection) else { continue };
+            for (host, did) in [(receiver, one.cts), (sender, one.first)] {
+                if let Some(did) = did {
+                    first.entry(host).and_modify(|known| *known = did.min(*known)).or_insert(did);
+                }
+                last.entry(host).and_modify(|known| *known = one.end.max(*known)).or_insert(one.end);
+            }
+        }
+        let gap = |(host, first): (&usize, &i64)| Some((*host, ns_between(*before.get(host)?, *first)));
+        let mut gaps: BTreeMap<usize, u64> = first.iter().filter_map(gap).collect();
+        let mut sorted: Vec<u64> = gaps.values().copied().collect();
+        sorted.sort_unstable();
+        let usual = sorted.get(sorted.len().saturating_sub(1) / 2).copied().unwrap_or(0);
+        gaps.values_mut().for_each(|gap| *gap = gap.saturating_sub(usual));
+        all.push(gaps);
+        before = last;
     }
-    let mut sent: BTreeMap<usize, u64> = BTreeMap::new();
-    for &at in members {
-        let (sender, _) = *ends.of.get(&timed[at].connection)?;
-        *sent.entry(sender).or_default() += timed[at].bytes;
+    all
+}
+
+/// When each host sent data: from the first packet of a request to its last.
+fn sends(timed: &[Timed], ends: &Ends, members: &[usize]) -> BTreeMap<usize, Vec<(i64, i64)>> {
+    let mut sends: BTreeMap<usize, Vec<(i64, i64)>> = BTreeMap::new();
+    for one in members.iter().map(|&at| &timed[at]) {
+        if let (Some(&(sender, _)), Some(first), Some(last)) =
+            (ends.of.get(&one.connection), one.first, one.last)
+        {
+            sends.entry(sender).or_default().push((first, last));
+        }
     }
-    let most = sent.into_values().max()?;
-    Some((u128::from(most) * 8_000_000_000 / u128::from(lasted)) as u64)
+    sends.into_iter().map(|(host, spans)| (host, union(spans.into_iter(), (i64::MIN, i64::MAX)))).collect()
 }
 
 /// Sender and receiver of a connection.
@@ -379,6 +404,12 @@ struct Waits<'a> {
     usual: &'a Usual,
     ends: &'a Ends,
     topology: Topology,
+    /// All hosts have taps.
+    are_all_seen: bool,
+    /// When each host sent data.
+    sends: BTreeMap<usize, Vec<(i64, i64)>>,
+    /// How much longer than others each host took from the operation before.
+    gaps: Option<&'a BTreeMap<usize, u64>>,
 }
 
 /// The time that a host let a request wait.
@@ -405,10 +436,19 @@ impl Waits<'_> {
         }
         let parts = parts(self.timed, self.ends, self.members);
         let paces = self.usual.in_operation(&parts);
-        let host = self.latest_host(&parts);
-        let path = parts
+        let (on_path, own) = self.critical();
+        let host = self.latest_host(&parts).into_iter().chain(own).max_by_key(|(_, lost)| *lost);
+        let speed = self.speed().filter(|_| self.are_all_seen && !paces.is_even);
+        let round_trip = self.round_trip();
+        let lost = |part: &Part| match speed {
+            Some(speed) => part.lost(self.timed, self.excess(part, (speed, round_trip))),
+            None => part.lost(self.timed, part.slow(&paces)),
+        };
+        let all: BTreeMap<usize, Lost> =
+            parts.iter().map(|(&connection, part)| (connection, lost(part))).collect();
+        let path = all
             .iter()
-            .map(|(&connection, part)| (part.lost(self.timed, &paces), connection))
+            .map(|(connection, lost)| (parts[connection].on(self.timed, &on_path, *lost), *connection))
             .max_by_key(|(lost, _)| lost.all());
         let by_path = path.map_or(0, |(lost, _)| lost.all());
         let by_host = host.map_or(0, |(_, lost)| lost);
@@ -420,27 +460,129 @@ impl Waits<'_> {
                 let &(sender, receiver) = self.ends.of.get(&self.timed[late.at].connection)?;
                 let peer = self.ends.names.get(if late.is_sender { receiver } else { sender }).cloned();
                 let rank = self.ends.names.get(late.host)?.clone();
+                let is_paused = self.paused(&late).saturating_mul(2) > late.ns();
                 Some(Blame {
                     at: late.at,
-                    cause: CollectiveCause::HostLate,
+                    cause: if is_paused { CollectiveCause::Paused } else { CollectiveCause::HostLate },
                     rank,
                     peer,
                     queue_pair: None,
                     lost,
                 })
             }
-            (_, Some((lost, connection))) => self.slow_path(&parts, &paces, connection, lost),
+            (_, Some((lost, connection))) => self.slow_path(&parts, &all, (connection, lost), lasted),
             _ => None,
         }
+    }
+
+    /// The requests that the end of the operation waited for: back from the last one along the waits. And the host that took longest for what it did
+    /// between these, with the longest such time, and all of it.
+    fn critical(&self) -> (BTreeSet<usize>, Option<(Late, u64)>) {
+        let mut own: BTreeMap<usize, (Late, u64)> = BTreeMap::new();
+        let (arrivals, mut path) = (self.arrivals(), BTreeSet::new());
+        let mut before: BTreeMap<(usize, usize), usize> = BTreeMap::new();
+        for &at in self.members {
+            before.insert((self.timed[at].connection, self.timed[at].request), at);
+        }
+        let complete = self.members.iter().copied().filter(|&at| self.timed[at].is_complete);
+        let mut next = complete.max_by_key(|&at| self.timed[at].end);
+        while let Some(at) = next.filter(|&at| path.len() < MOST_STEPS && path.insert(at)) {
+            let one = &self.timed[at];
+            let Some(&(sender, receiver)) = self.ends.of.get(&one.connection) else { break };
+            let [by_receiver, by_sender] =
+                [one.time.receiver_late_ns, one.time.sender_late_ns.or(one.time.late_ns)]
+                    .map(Option::unwrap_or_default);
+            let first = one.first.unwrap_or(one.end);
+            let waited = match (by_receiver, by_sender) {
+                (_, by_sender) if by_sender > SHORTEST_WAIT_NS => Some((sender, first)),
+                (by_receiver, _) if by_receiver > SHORTEST_WAIT_NS => {
+                    Some((receiver, one.cts.unwrap_or(first)))
+                }
+                _ => None,
+            };
+            next = match waited {
+                Some((host, to)) => {
+                    let before = arrivals.get(&(host, false)).and_then(|all| {
+                        let until = all.partition_point(|(arrived, _)| *arrived <= to);
+                        all[..until].iter().rev().copied().find(|(_, at)| !path.contains(at))
+                    });
+                    if let Some((from, _)) = before {
+                        let late = Late { at, host, is_sender: host == sender, from, to };
+                        if late.ns() >= self.short(one.connection) && late.ns() > 0 {
+                            let known = own.entry(host).or_insert((late, 0));
+                            known.1 = known.1.saturating_add(late.ns());
+                            if known.0.ns() < late.ns() {
+                                known.0 = late;
+                            }
+                        }
+                    }
+                    before.map(|(_, at)| at)
+                }
+                None => one.request.checked_sub(1).and_then(|n| before.get(&(one.connection, n)).copied()),
+            };
+        }
+        (path, own.into_values().max_by_key(|(_, lost)| *lost))
+    }
+
+    /// What most paths have for a round trip: a slow one has a longer one.
+    fn round_trip(&self) -> u64 {
+        let mut all: Vec<u64> = self.ends.of.keys().map(|&of| self.short(of) / ROUND_TRIPS).collect();
+        all.sort_unstable();
+        all.get(all.len() / 2).copied().unwrap_or(0)
+    }
+
+    /// Bytes in a second that a link carries, as the fastest requests of the capture had them.
+    fn speed(&self) -> Option<u64> {
+        let rate = |one: &Timed| {
+            let took = ns_between(one.first?, one.last?);
+            (one.is_complete && one.bytes >= ENOUGH_BYTES && took > 0)
+                .then(|| (u128::from(one.bytes) * 1_000_000_000 / u128::from(took)) as u64)
+        };
+        let mut rates: Vec<u64> = self.timed.iter().filter_map(rate).collect();
+        rates.sort_unstable();
+        rates.get(rates.len().checked_sub(1 + rates.len() / 10)?).copied().filter(|&rate| rate > 0)
+    }
+
+    /// How much longer the requests of a connection took than the data on its links explains: what its sender sent, or its receiver got, in their time,
+    /// at this speed, and a round trip.
+    fn excess(&self, part: &Part, (speed, round_trip): (u64, u64)) -> u64 {
+        let Some(&first) = part.members.first() else { return 0 };
+        let connection = self.timed[first].connection;
+        let Some(&(sender, receiver)) = self.ends.of.get(&connection) else { return 0 };
+        let shares = |one: &Timed, (from, to): (i64, i64)| {
+            let (first, end) = (one.first.unwrap_or(one.end).max(one.begin), one.end);
+            let within = ns_between(first.max(from), end.min(to));
+            (u128::from(one.bytes) * u128::from(within) / u128::from(ns_between(first, end).max(1))) as u64
+        };
+        let excess = |&at: &usize| {
+            let one = &self.timed[at];
+            let span = (one.first.unwrap_or(one.end).max(one.begin), one.end);
+            let (mut sent, mut got) = (0u64, 0u64);
+            for other in self.members.iter().map(|&at| &self.timed[at]) {
+                let Some(ends) = self.ends.of.get(&other.connection) else { continue };
+                if ends.0 == sender {
+                    sent = sent.saturating_add(shares(other, span));
+                }
+                if ends.1 == receiver {
+                    got = got.saturating_add(shares(other, span));
+                }
+            }
+            let line = u128::from(sent.max(got)) * 1_000_000_000 / u128::from(speed.max(1));
+            one.time.transfer_ns.saturating_sub(line as u64).saturating_sub(round_trip)
+        };
+        if self.members.len() > MOST_COMPARED {
+            return 0;
+        }
+        part.members.iter().map(excess).fold(0, u64::saturating_add)
     }
 
     /// A path; or one of its ends, where that is what all slow paths have in common.
     fn slow_path(
         &self,
         parts: &BTreeMap<usize, Part>,
-        paces: &Paces,
-        connection: usize,
-        lost: Lost,
+        all: &BTreeMap<usize, Lost>,
+        (connection, lost): (usize, Lost),
+        lasted: u64,
     ) -> Option<Blame> {
         let part = parts.get(&connection)?;
         let costs = |&&at: &&usize| {
@@ -448,10 +590,19 @@ impl Waits<'_> {
             time.network_ns
         };
         let at = *part.members.iter().max_by_key(costs)?;
-        let is_slow = |part: &Part| part.lost(self.timed, paces).all() >= lost.all() / 2;
-        let slow = parts.iter().filter(|(_, part)| is_slow(part));
+        let cause = lost.cause();
+        let lost_so = all.get(&connection)?.by(cause);
+        let slow: BTreeSet<usize> = all
+            .iter()
+            .filter(|(_, other)| other.by(cause) >= lost_so / 2)
+            .map(|(connection, _)| *connection)
+            .collect();
+        let lost_ns = match cause {
+            CollectiveCause::Recovering => lost.all().min(self.behind_others(&slow)),
+            _ => lost.all(),
+        };
         let slow: BTreeSet<(usize, usize)> =
-            slow.filter_map(|(connection, _)| self.ends.of.get(connection).copied()).collect();
+            slow.iter().filter_map(|connection| self.ends.of.get(connection).copied()).collect();
         let &(sender, receiver) = self.ends.of.get(&connection)?;
         let is_common = |end: usize| slow.iter().all(|&(from, to)| from == end || to == end);
         let common = [sender, receiver].map(is_common);
@@ -462,7 +613,42 @@ impl Waits<'_> {
             _ => (name(sender)?, name(receiver)),
         };
         let queue_pair = self.slowest_queue_pair(at);
-        Some(Blame { at, cause: lost.cause(), rank, peer, queue_pair, lost: lost.all() })
+        (lost_ns.saturating_mul(WORTH) >= lasted && lost_ns > 0).then_some(Blame {
+            at,
+            cause,
+            rank,
+            peer,
+            queue_pair,
+            lost: lost_ns,
+        })
+    }
+
+    /// How much later than all others the connections between these hosts ended, where none waits for data of another.
+    fn behind_others(&self, slow: &BTreeSet<usize>) -> u64 {
+        if self.topology != Topology::AllToAll {
+            return u64::MAX;
+        }
+        let paths: BTreeSet<(usize, usize)> =
+            slow.iter().filter_map(|connection| self.ends.of.get(connection).copied()).collect();
+        let is_slow = |one: &&Timed| {
+            let ends = self.ends.of.get(&one.connection);
+            ends.is_some_and(|&(from, to)| paths.contains(&(from, to)) || paths.contains(&(to, from)))
+        };
+        let of = |wanted: bool| {
+            let members = self.members.iter().map(|&at| &self.timed[at]);
+            members.filter(|one| is_slow(one) == wanted).map(|one| one.end).max()
+        };
+        of(true).zip(of(false)).map_or(u64::MAX, |(slow, others)| ns_between(others, slow))
+    }
+
+    /// For how much of this time the adapter of the host was paused.
+    fn paused(&self, late: &Late) -> u64 {
+        let of = self.all.connections.get(self.timed[late.at].connection);
+        let ways = of.and_then(|of| if late.is_sender { of.data_ways.first() } else { of.cts_ways.first() });
+        let Some(way) = ways.and_then(|&way| self.all.ways.get(way as usize)) else { return 0 };
+        let here = self.all.pauses.iter().filter(|pause| pause.interface == way.vantage >> 8);
+        let spans = union(here.map(|pause| (pause.start_ns, pause.end_ns)), (late.from, late.to));
+        spans.iter().map(|&(from, to)| ns_between(from, to)).sum()
     }
 
     /// The host that was late without waiting for anybody, and how long: on that of its connections that waited longest.
@@ -485,7 +671,8 @@ impl Waits<'_> {
         by_host.into_values().filter_map(longest).max_by_key(|(_, lost)| *lost)
     }
 
-    /// The side that let a request wait longer, if it did longer than round trips explain.
+    /// The side that let a request wait longer, if it did longer than round trips explain. A host whose adapter had other data to send was not
+    /// late.
     fn late(&self, at: usize) -> Option<Late> {
         let one = &self.timed[at];
         let &(sender, receiver) = self.ends.of.get(&one.connection)?;
@@ -501,7 +688,17 @@ impl Waits<'_> {
                 Late { at, host: sender, is_sender: true, from: to.saturating_sub_unsigned(by_sender), to }
             }
         };
-        (late.ns() > 0 && late.ns() >= self.short(one.connection)).then_some(late)
+        let busy = if late.is_sender { self.busy(&late) } else { 0 };
+        let idle = late.ns().saturating_sub(busy);
+        (idle > 0 && idle >= self.short(one.connection) && idle >= busy).then_some(late)
+    }
+
+    /// For how much of this time the host sent data of other requests.
+    fn busy(&self, late: &Late) -> u64 {
+        let Some(sends) = self.sends.get(&late.host) else { return 0 };
+        let from = sends.partition_point(|&(_, to)| to <= late.from);
+        let within = sends[from..].iter().take_while(|&&(from, _)| from < late.to);
+        within.map(|&(from, to)| ns_between(from.max(late.from), to.min(late.to))).sum()
     }
 
     /// What is not late: some round trips of a connection.
@@ -529,7 +726,7 @@ impl Waits<'_> {
 
     /// Back along the waits, to the host that waited for nobody; `None` if that leads to data that was only on its way.
     fn root(&self, late: Late, arrivals: &BTreeMap<(usize, bool), Vec<(i64, usize)>>) -> Option<Late> {
-        let mut late = late;
+        let (mut late, mut waited_for_nobody) = (late, false);
         let mut seen = BTreeSet::new();
         for _ in 0..MOST_STEPS {
             if !seen.insert(late.at) {
@@ -544,7 +741,10 @@ impl Waits<'_> {
             let passes_on = !late.is_sender && matches!(self.topology, Topology::Ring | Topology::Tree);
             let sent = passes_on.then(|| latest(true)).flatten();
             let before = [latest(false), sent].into_iter().flatten().max();
-            let Some((arrived, other)) = before.filter(|(arrived, _)| *arrived > late.from) else { break };
+            let Some((arrived, other)) = before.filter(|(arrived, _)| *arrived > late.from) else {
+                waited_for_nobody = before.is_none();
+                break;
+            };
             let own = ns_between(arrived, late.to);
             if own.saturating_mul(2) >= late.ns() {
                 late.from = arrived;
@@ -553,7 +753,10 @@ impl Waits<'_> {
             let further = self.late(other).filter(|further| further.ns().saturating_mul(4) >= late.ns());
             late = further?;
         }
-        (late.ns() >= self.short(self.timed[late.at].connection)).then_some(late)
+        if waited_for_nobody && let Some(&gap) = self.gaps.and_then(|gaps| gaps.get(&late.host)) {
+            late.from = late.from.max(late.to.saturating_sub_unsigned(gap.max(self.paused(&late))));
+        }
+        (late.ns() > 0 && late.ns() >= self.short(self.timed[late.at].connection)).then_some(late)
     }
 
     /// A request that never ended, after a silence that is much longer than any request took, or in which it was only sent again.
@@ -611,9 +814,18 @@ impl Waits<'_> {
 pub(super) fn hung(all: &Collectives, timed: &[Timed]) -> Option<Straggler> {
     let members: Vec<usize> = (0..timed.len()).collect();
     let (usual, ends) = (Usual::default(), Ends::of(all, timed));
-    let Blame { cause, rank, peer, lost, .. } =
-        Waits { all, timed, members: &members, usual: &usual, ends: &ends, topology: Topology::Pairs }
-            .hung()?;
+    let waits = Waits {
+        all,
+        timed,
+        members: &members,
+        usual: &usual,
+        ends: &ends,
+        topology: Topology::Pairs,
+        are_all_seen: false,
+        sends: BTreeMap::new(),
+        gaps: None,
+    };
+    let Blame { cause, rank, peer, lost, .. } = waits.hung()?;
     Some(Straggler { rank, peer, cause, operations: 1, queue_pairs: Vec::new(), lost_ns: lost })
 }
 

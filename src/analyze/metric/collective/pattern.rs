@@ -153,6 +153,7 @@ impl Collectives {
                 frame,
                 time,
                 again: None,
+                arrived: None,
                 acknowledged: cts.acknowledged,
                 way: at,
                 elements: Vec::new(),

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     Collectives, Connection, Request,
     cut::{Timed, dscp},
-    operations,
+    operations::{self, Ends},
+    topology::Shape,
     way::Role,
 };
 use crate::{
@@ -108,9 +109,11 @@ impl Collectives {
         let ranks: BTreeSet<String> =
             connections.iter().flat_map(|one| [one.sender.clone(), one.receiver.clone()]).collect();
         rows.ranks = ranks.into_iter().collect();
-        rows.topology = operations::topology(&connections, rows.ranks.len());
+        let ends = Ends::of(self, timed);
+        let shape = Shape::of(self, &ends);
+        rows.topology = shape.topology;
         if let Some(spans) = spans {
-            let operations = operations::rows(self, &rows, &place, timed, &spans);
+            let operations = operations::rows(self, (&shape, &ends), &place, timed, &spans);
             rows.period_ns = operations::period(&operations);
             rows.stragglers = operations::stragglers(&operations);
             rows.operations = Some(operations);

@@ -200,6 +200,11 @@ impl Way {
         }
     }
 
+    /// The request whose element has this PSN, if it is not acknowledged.
+    pub(super) fn element(&self, psn: u32) -> Option<(u32, u32)> {
+        self.elements.iter().find(|of| of.0 == psn).map(|&(_, connection, request)| (connection, request))
+    }
+
     /// The next request whose element is acknowledged with this PSN.
     pub(super) fn next_element_until(&mut self, psn: u32) -> Option<(u32, u32)> {
         let &(sent, connection, request) = self.elements.front()?;

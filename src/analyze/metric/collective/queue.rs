@@ -1,0 +1,66 @@
+//! Packets that wait in their adapter for packets of other queue pairs: adapters take queue pairs in turn. Such a wait is no lateness.
+
+use std::collections::VecDeque;
+
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+
+use crate::analyze::packet::key::Wide;
+
+/// Adapters whose packets are followed.
+const MAX_ADAPTERS: usize = 4096;
+/// Packets of an adapter that are kept: one turn of so many queue pairs.
+const MOST: usize = 64;
+/// A packet with so much payload takes its time on the link.
+const LARGE: u32 = 1024;
+/// Packets follow each other if their times are no further apart than so many times the shortest such time.
+const PACES: i64 = 2;
+
+/// The last packets of each adapter, by its address.
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub(super) struct Queues(HashMap<Wide, Queue, RandomState>);
+
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+struct Queue {
+    /// Queue pair, and time.
+    recent: VecDeque<(u32, i64)>,
+    /// The last one had much payload.
+    is_large: bool,
+    /// The shortest time from a packet with much payload to the next one.
+    pace: Option<i64>,
+}
+
+impl Queues {
+    /// An adapter sends a packet. Returns since when it may have been ready: all packets in between followed each other, and were the next ones of
+    /// queue pairs whose turn it was.
+    pub(super) fn pass(&mut self, adapter: Wide, (way, time): (u32, i64), payload: u32) -> i64 {
+        if self.0.len() >= MAX_ADAPTERS && !self.0.contains_key(&adapter) {
+            return time;
+        }
+        self.0.entry(adapter).or_default().pass((way, time), payload)
+    }
+}
+
+impl Queue {
+    fn pass(&mut self, (way, time): (u32, i64), payload: u32) -> i64 {
+        let before = self.recent.back().map(|&(_, before)| time.saturating_sub(before));
+        if let Some(apart) = before.filter(|&apart| self.is_large && apart > 0) {
+            self.pace = Some(self.pace.map_or(apart, |pace| pace.min(apart)));
+        }
+        let most = self.pace.unwrap_or(0).saturating_mul(PACES);
+        let mut since = time;
+        for (at, &(other, sent)) in self.recent.iter().enumerate().rev() {
+            let had_its_turn = other == way || self.recent.range(at + 1..).any(|&(later, _)| later == other);
+            if had_its_turn || since.saturating_sub(sent) > most {
+                break;
+            }
+            since = sent;
+        }
+        if self.recent.len() == MOST {
+            self.recent.pop_front();
+        }
+        self.recent.push_back((way, time));
+        self.is_large = payload >= LARGE;
+        since.min(time)
+    }
+}
