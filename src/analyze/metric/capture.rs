@@ -112,6 +112,10 @@ impl CaptureCounts {
     /// Whether batches of frames have common times, as those of some adapters and drivers: nearly all batches are of one size.
     pub(crate) fn batch(&self) -> Option<StampBatch> {
         const SMALLEST: u64 = 4;
+        // Times that stepped back were made equal to those before.
+        if matches!(self.order, Some((FrameOrder::File, _))) {
+            return None;
+        }
         let Stamps { steps, regular, .. } = self.stamps;
         let frames = self.packets.checked_div(steps + 1)?;
         let lasted = self.last.saturating_sub(self.first?).max(0) as u64;

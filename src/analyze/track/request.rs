@@ -8,6 +8,7 @@ mod reads;
 mod recovery;
 mod run;
 mod stats;
+mod tails;
 mod tries;
 
 use std::collections::VecDeque;
@@ -432,6 +433,9 @@ impl Requests {
         if begins && matches!(request.position, Position::Middle | Position::Last) {
             // The first packet of the message was sent before the capture began, or was lost.
             self.counts.lost(Place::Upstream, 0, 1);
+        }
+        if step.gap > 0 {
+            self.trouble.tails.gap(step.gap);
         }
         if step.gap > 0 && self.trouble.flawed > 0 && self.trouble.flaw == Flaw::Corrupt {
             // Corrupt packets came instead of the missing ones. Of trimmed ones, the PSNs are known.

@@ -105,7 +105,7 @@ impl Shadow {
 /// How many of `hidden` packets may be lost, if `losses` of the `known` ones were, and packets are lost alike and one by one: so many
 /// that more are with a chance of one in two thousand. The number is distributed as a negative binomial one, with Jeffreys's prior of the
 /// rate of losses. `None` where nothing follows from so few.
-fn may_be_lost(hidden: u64, losses: u64, known: u64) -> Option<u64> {
+pub(crate) fn may_be_lost(hidden: u64, losses: u64, known: u64) -> Option<u64> {
     const CHANCE: f64 = 1.0 / 2000.0;
     /// A normal distribution has that chance beyond so many standard deviations.
     const DEVIATIONS: f64 = 3.3;

@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use super::{Requests, TrackConfig, answer::START_NS, reads::Read};
+use super::{Requests, TrackConfig, answer::START_NS, reads::Read, tails::Tail};
 use crate::{
     analyze::{
         model::{Class, Trigger},
         track::{
-            class::{Evidence, Place},
-            step::Step,
+            class::{Episodes, Evidence, Place},
+            step::{SHORTEST_TIMEOUT_NS, Step},
         },
     },
     report,
@@ -49,13 +49,14 @@ impl Requests {
         all.saturating_sub(of_responses.sum())
     }
 
-    /// The sender went back to `x` after a silence of so many nanoseconds: the packets that it may have sent meanwhile, none of which the
-    /// tap saw. They are the end of the burst, and the first packets that it repeats. As many as were ever outstanding, at most, and
-    /// as fit into that time.
-    pub(super) fn sent_unseen(&self, x: u64, silent: i64, config: &TrackConfig) -> u64 {
+    /// The sender went back to `x` after a silence of so many nanoseconds: it may have sent packets meanwhile, none of which the tap saw.
+    /// They are the end of the burst, and the first packets that it repeats. As many as were ever outstanding, at most, and as fit into
+    /// that time.
+    pub(super) fn sent_unseen(&mut self, x: u64, silent: i64, config: &TrackConfig) {
         /// Nobody sends more without an answer.
         const MOST: u64 = 1 << 16;
         let asked = self.trouble.get().and_then(|trouble| trouble.asked).filter(|asked| asked.x <= x);
+        let asked_for_it = asked.is_some();
         // What the NAK acknowledged let it send nothing more: it went back.
         let una = asked.map(|asked| asked.una).filter(|&una| una > 0).unwrap_or(self.una);
         let asked = asked.filter(|asked| asked.x < x);
@@ -73,7 +74,13 @@ impl Requests {
         };
         // The packet at hand takes its time, too.
         let fit = self.pace().map_or(MOST, |pace| (silent.max(0) as u64 / pace).saturating_sub(1));
-        rest.saturating_add(repeated).saturating_add(before).min(fit).min(MOST)
+        let rest = rest.min(fit);
+        let is_asked = match self.acks_seen {
+            0 => silent < SHORTEST_TIMEOUT_NS,
+            _ => asked_for_it,
+        };
+        self.trouble.tails.add(Tail { hi, most: rest, is_asked }, hi - x.min(hi));
+        self.counts.lost(Place::Upstream, 0, repeated.saturating_add(before).min(fit - rest));
     }
 
     /// How often a timer may have expired in this time, with so many packets outstanding.
@@ -125,6 +132,7 @@ impl Requests {
         let [_, shown] = self.counts.lost_at(Place::Downstream).get();
         self.bound_unseen();
         self.doubt(config);
+        self.bound_tails(config);
         self.bound_by_sent();
         self.bound_hidden(shown, config);
     }
@@ -143,6 +151,21 @@ impl Requests {
             && self.seq.recovery_mode() == report::RecoveryMode::GoBackN
             && self.reads.get().is_none();
         self.counts.lost(Place::Upstream, if is_sure { asked } else { 0 }, skipped);
+    }
+
+    /// Where the capture has all, and NAKs made the sender go back, losses in tails are as many as may be by those that show.
+    fn bound_tails(&mut self, config: &TrackConfig) {
+        let Some(trouble) = self.trouble.get() else { return };
+        let (timed, asked) = trouble.tails.most(self.seq.hi, self.reach);
+        let is_whole = !config.is_coarse && !config.is_sparse && !self.seq.is_sparse() && self.missed() == 0;
+        let Episodes { certain, likely } = self.counts.episodes_at(Place::Upstream);
+        let [least, _] = self.counts.lost_at(Place::Upstream).get();
+        let losses = least.max(u64::from(certain) + u64::from(likely));
+        let asked = match is_whole {
+            true => trouble.tails.may_be_lost(asked, losses, self.counts.packets),
+            false => asked,
+        };
+        self.counts.lost(Place::Upstream, 0, timed.saturating_add(asked));
     }
 
     /// Packets that were acknowledged, and never seen, were missed by the capture. Those that are not acknowledged either may have

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use super::{
     Request, Requests, TrackConfig,
     messages::Edge,
+    tails::Tails,
     thrice,
     tries::{Refusals, Tries},
 };
@@ -123,6 +124,8 @@ pub(crate) struct Trouble {
     pub(super) refused: Option<i64>,
     /// The lowest of the last packets that came behind the highest PSN, and when the last of them came.
     pub(super) behind: Option<(u64, i64)>,
+    /// What it may have sent before it went back, unseen.
+    pub(super) tails: Tails,
     /// The edges of messages of which a packet is missing, by PSN.
     pub(crate) edges: VecDeque<Edge>,
     /// Corrupt and trimmed packets since the last good one, and what the last one was.
@@ -148,7 +151,7 @@ pub(crate) struct Trouble {
 
 quiet!(Trouble);
 
-heap! { Trouble { flawed_gaps } (std::ops::Range<u64>, u64, Flaw) {} }
+heap! { Trouble { flawed_gaps, tails } (std::ops::Range<u64>, u64, Flaw) {} }
 
 pub(crate) const MAX_FLAWED_GAPS: usize = 128;
 
@@ -253,8 +256,7 @@ impl Requests {
         if step.unseen > 0 {
             self.counts.lost(Place::Upstream, 0, step.unseen);
         } else if step.went_back && !step.is_next_sent {
-            let most = self.sent_unseen(x, silent, config);
-            self.counts.lost(Place::Upstream, 0, most);
+            self.sent_unseen(x, silent, config);
         }
         if let Some(lost) = self.trouble.get_mut().and_then(|trouble| trouble.lost_behind.as_mut())
             && lost.x == x

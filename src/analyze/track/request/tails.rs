@@ -1,0 +1,93 @@
+//! The tails of bursts: what a sender that went back may have sent before, behind the last packet that the tap saw. All of a tail was
+//! lost before the tap, if there was one: its sender sends it again, and that looks new.
+
+use std::collections::VecDeque;
+
+use crate::{
+    analyze::track::{push_last, shadow::may_be_lost},
+    heap::heap,
+    stored::roomy,
+};
+
+/// What a flow's tails may have been.
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Tails {
+    /// The latest ones.
+    #[serde(with = "roomy")]
+    latest: VecDeque<Tail>,
+    /// Packets in tails before those: where the sender was asked to go back, and where a timer may have expired.
+    asked: u64,
+    timed: u64,
+    /// PSNs of the longest gap, and the most that a sender went back.
+    longest_gap: u64,
+    farthest: u64,
+}
+
+/// What was perhaps sent behind the highest PSN, and not seen.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Tail {
+    /// One past the highest PSN then.
+    pub(crate) hi: u64,
+    /// Packets that it may have.
+    pub(crate) most: u64,
+    /// The sender went back without a silence: it was asked to.
+    pub(crate) is_asked: bool,
+}
+
+heap! { Tails { latest } Tail {} }
+
+/// Tails that are kept; of older ones, the sums.
+const LATEST: usize = 64;
+
+impl Tails {
+    /// The sender went back by so many PSNs.
+    pub(crate) fn add(&mut self, tail: Tail, back: u64) {
+        self.farthest = self.farthest.max(back);
+        if tail.most == 0 {
+            return;
+        }
+        if self.latest.len() == LATEST
+            && let Some(&oldest) = self.latest.front()
+        {
+            let most = oldest.until(tail.hi, 0);
+            *(if oldest.is_asked { &mut self.asked } else { &mut self.timed }) += most;
+        }
+        push_last(&mut self.latest, LATEST, tail);
+    }
+
+    /// So many PSNs were passed over at once.
+    pub(crate) fn gap(&mut self, psns: u64) {
+        self.longest_gap = self.longest_gap.max(psns);
+    }
+
+    /// The most packets of all tails, where the sender has come to `hi` since and has had `reach` outstanding at most: those where a
+    /// timer may have expired, and those where it was asked to go back.
+    pub(crate) fn most(&self, hi: u64, reach: u64) -> (u64, u64) {
+        let reach = reach.max(self.farthest);
+        self.latest.iter().fold((self.timed, self.asked), |(timed, asked), tail| {
+            match (tail.is_asked, tail.until(hi, reach)) {
+                (false, most) => (timed.saturating_add(most), asked),
+                (true, most) => (timed, asked.saturating_add(most)),
+            }
+        })
+    }
+
+    /// How many of these packets, in tails of senders that were asked to go back, may have been lost, if `losses` were seen among `sent`
+    /// packets: they come as often behind the last packet of a burst as elsewhere, and are not much longer there.
+    pub(crate) fn may_be_lost(&self, packets: u64, losses: u64, sent: u64) -> u64 {
+        let longest = if self.longest_gap > 1 { 2 * self.longest_gap } else { 1 };
+        let losses = may_be_lost(packets, losses, sent);
+        losses.map_or(packets, |losses| losses.saturating_mul(longest).min(packets))
+    }
+}
+
+impl Tail {
+    /// What was in it was sent again since, and came, but for what is outstanding still.
+    fn until(self, hi: u64, reach: u64) -> u64 {
+        self.most.min(hi.saturating_sub(self.hi).max(reach))
+    }
+}
+
+#[cfg(test)]
+#[path = "../../../../tests/unit/analyze_track_request_tails.rs"]
+mod tests;
