@@ -86,6 +86,23 @@ fn one_timeout_counts_once_though_the_first_answer_passed_the_tap() {
     assert_eq!(report.episodes[0].retransmitted_packets, 2);
 }
 
+/// Packets of a paused sender wait behind the pause: what several timers sent comes at once, with the answers to each between.
+#[test]
+fn timers_that_expired_in_a_pause_count_one_by_one() {
+    let mut trace = Trace::begun();
+    for at in [100_000, 1_200_000, 1_210_000, 1_220_000] {
+        trace.write(at, 20);
+        trace.write(at + 200, 21);
+        if at > 1_000_000 {
+            trace.ack(at + RTT_NS, 21);
+        }
+    }
+    let report = trace.analyze();
+    let [requests, _] = flows(&report);
+    let triggers = requests.requests.triggers;
+    assert_eq!((triggers.timeout, triggers.unknown, requests.requests.retransmits), (3, 0, 6));
+}
+
 #[test]
 fn a_repeated_read_is_the_cause_of_its_data_and_its_timeout_counts_with_the_request() {
     for before in [false, true] {

@@ -134,3 +134,65 @@ fn a_file_behind_another() {
     assert_eq!(report.head.capture.time_steps_back, 1);
     assert_eq!(report.head.capture.last_ns, Some(ends));
 }
+
+/// Where the order of the file is right, times that step back are made equal to those before. These are no batches: losses are proved as with
+/// a good clock.
+#[test]
+fn equal_times_of_a_jittering_clock_are_no_batches() {
+    let proved = |report: &Report| -> u64 {
+        report.flows.iter().filter_map(|flow| flow.lost()).map(|[least, _]| least).sum()
+    };
+    for seed in SEEDS {
+        let tidy = analyze(&play(seed, "100G", ""), None);
+        let report = analyze(&play(seed, "100G", "stamp_jitter = \"1us\""), None);
+        assert_eq!(report.head.capture.frame_order, Some(FrameOrder::File));
+        assert_eq!(report.head.capture.timestamp_batch_frames, None, "seed {seed}");
+        let (with, without) = (proved(&report), proved(&tidy));
+        assert!(without > 10 && with * 10 >= without * 8, "seed {seed}: {with} of {without}");
+    }
+}
+
+/// A burst of acknowledgements shows the order too, where no data steps back.
+#[test]
+fn acknowledgements_show_the_order() {
+    let text = r#"
+        [[connection]]
+        copies = 8
+        operations = [{ op = "send", size = "4KiB", count = 150 }]
+        ip_id = "random"
+        recovery = "selective"
+        tolerate = 4
+        mtu = 4096
+        [[segment]]
+        delay = "20us"
+        right = { drop = 0.005, reorder = 0.005, reorder_depth = 3 }
+        [[segment]]
+        delay = "5us"
+        right = { drop = 0.0005 }
+        [[tap]]
+        stamp_jitter = "300ns"
+    "#;
+    let report = analyze(&run(&Scenario::parse(text).unwrap()).unwrap(), None);
+    let late: u64 = report.flows.iter().map(|flow| flow.responses.out_of_order).sum();
+    assert_eq!((report.head.capture.frame_order, late), (Some(FrameOrder::File), 0));
+}
+
+/// A mirror copies all packets. A READ takes many PSNs and is one packet: what comes behind some is still near the beginning.
+#[test]
+fn a_mirror_copies_what_follows_reads() {
+    let text = r#"
+        [[connection]]
+        operations = [{ op = "read", size = "32KiB", count = 25 }, { op = "write_imm", size = 3000, count = 60 }]
+        mtu = 4096
+        window = 16
+        [[segment]]
+        delay = "20us"
+        [[segment]]
+        delay = "2us"
+        [[tap]]
+        duplicate = 1
+    "#;
+    let [again, late, copies] = counts(&analyze(&run(&Scenario::parse(text).unwrap()).unwrap(), None));
+    // The first ones come before anything is known of it.
+    assert!(again <= 20 && late == 0 && copies > 300, "{again}, {late}, {copies}");
+}

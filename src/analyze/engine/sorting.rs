@@ -67,6 +67,8 @@ struct Waiting {
 pub(super) struct Place {
     flow: u32,
     psn: Psn,
+    /// An acknowledgement: its PSN is not behind that of the one before.
+    skips: bool,
 }
 
 /// How many packets have the PSN that their flow expects, in one of the orders.
@@ -117,15 +119,16 @@ impl Place {
         Place::new(facts.key()?, facts.opcode(), facts.psn())
     }
 
-    /// Acknowledgements skip PSNs and repeat them: they show no order.
     fn new(key: &Key, opcode: Opcode, psn: Psn) -> Option<Place> {
         let shape = opcode.shape();
         let is_response = match shape.operation? {
-            Operation::Acknowledge | Operation::AtomicAcknowledge | Operation::Cnp => return None,
+            Operation::AtomicAcknowledge | Operation::Cnp => return None,
             operation => operation == Operation::ReadResponse,
         };
+        let skips = opcode.operation() == Some(Operation::Acknowledge);
         let is_in_order = opcode.service().numbering() == Numbering::InOrder;
-        is_in_order.then(|| Place { flow: key.digest() ^ is_response as u32, psn })
+        let space = u32::from(is_response) | u32::from(skips) << 1;
+        is_in_order.then(|| Place { flow: key.digest() ^ space, psn, skips })
     }
 }
 
@@ -133,10 +136,13 @@ impl Expected {
     const SLOTS: usize = 1024;
 
     fn take(&mut self, place: Option<Place>) {
-        let Some(Place { flow, psn }) = place else { return };
+        /// An acknowledgement is for no more packets.
+        const MOST: i32 = 1 << 16;
+        let Some(Place { flow, psn, skips }) = place else { return };
         self.next.resize(Self::SLOTS, (0, Psn(0)));
         let slot = &mut self.next[flow as usize % Self::SLOTS];
-        self.met += (*slot == (flow, psn)) as u32;
+        let is_met = |next: Psn| next == psn || skips && (0..MOST).contains(&psn.distance_from(next));
+        self.met += (slot.0 == flow && is_met(slot.1)) as u32;
         *slot = (flow, psn.plus(1));
     }
 

@@ -350,6 +350,12 @@ impl Tracker {
         };
         counts.packets += 1;
         counts.class(flaw.class());
+        // A mirror copies what is damaged, too.
+        let copying = &self.config.copying;
+        let before = counts.had_flaw(facts.fingerprint(), facts.time());
+        if before.is_some_and(|apart| copying.has(apart) || copying.elsewhere() > 0) {
+            return direction;
+        }
         counts.lost(flaw.place(), 1, 1);
         match direction {
             Some(Direction::Request) if flaw == Flaw::Trimmed => flow.requests.trimmed(facts.psn()),

@@ -1,6 +1,7 @@
 //! Counts of packets by class, and of losses by place.
 
 use super::{
+    copies::MIRROR_NS,
     on_demand::{OnDemand, quiet},
     shadow::Shadow,
 };
@@ -123,6 +124,8 @@ pub(crate) struct Trouble {
     pub(crate) shadow: Shadow,
     /// Bytes on the wire of capture duplicates, and of their payload.
     pub(crate) copied: [u64; 2],
+    /// The fingerprints of the last packets with a flaw, and their times.
+    flaws: [(u32, i64); 4],
 }
 
 quiet!(Trouble);
@@ -161,6 +164,20 @@ impl Counts {
         let [on_wire, in_payload] = &mut self.trouble_mut().copied;
         *on_wire += u64::from(l1_bytes);
         *in_payload += u64::from(payload);
+    }
+
+    /// So long before, in nanoseconds, a packet with a flaw was recorded that looks like this one: a moment ago.
+    #[cold]
+    pub(crate) fn had_flaw(&mut self, fingerprint: u32, time: i64) -> Option<i64> {
+        let flaws = &mut self.trouble_mut().flaws;
+        let apart = |at: i64| time.saturating_sub(at).saturating_abs();
+        let is_it = |&(before, at): &(u32, i64)| before == fingerprint && apart(at) < MIRROR_NS;
+        let before = flaws.iter().copied().find(is_it);
+        if before.is_none() {
+            flaws.rotate_right(1);
+            flaws[0] = (fingerprint, time);
+        }
+        before.map(|(_, at)| apart(at))
     }
 
     /// Counts a packet, and the evidence for its class.

@@ -59,7 +59,7 @@ struct Learned {
 const ENOUGH: u32 = 3;
 /// So many of them are needed where a flow had none before.
 const MANY: u32 = 64;
-/// So many PSNs from the beginning, a flow may have copies that it had not before.
+/// So many packets from the beginning, a flow may have copies that it had not before.
 const YOUNG: u64 = 64;
 /// A repetition that comes sooner was recorded twice: no answer can come so soon.
 pub(crate) const SURE_NS: i64 = 1_000;
@@ -427,8 +427,8 @@ pub(crate) fn enough(psns: u64, copying: &Copying) -> u32 {
 }
 
 /// Whether copies that begin so many PSNs after the flow did are those of all its packets.
-pub(crate) fn is_young(psns: u64) -> bool {
-    psns < YOUNG
+pub(crate) fn is_young(packets: u64) -> bool {
+    packets < YOUNG
 }
 
 impl<T> Repetitions<T> {

@@ -228,6 +228,7 @@ impl Requests {
         Context {
             asked_time,
             copying: &config.copying,
+            age: self.counts.packets,
             is_copy: None,
             rtt_min: self.shortest_rtt(),
             reverse_visible: self.acks_seen > 0,

@@ -309,6 +309,7 @@ impl Responses {
             is_copy: None,
             asked_time: 0,
             copying: &config.copying,
+            age: self.counts.packets,
             rtt_min: None,
             reverse_visible: true,
             asked: self.read.asked,

@@ -238,7 +238,7 @@ impl Sequence {
         if self.in_pass && x >= self.cur || asked && !self.in_pass || after_fill {
             return Ok(None);
         }
-        let age = x.saturating_sub(self.base);
+        let age = context.age.min(x.saturating_sub(self.base));
         if is_elsewhere {
             let leads = context.copying.leads([before.vantage, p.vantage]);
             if leads || is_young(age) && !self.begins_at(p.vantage) {
@@ -251,7 +251,8 @@ impl Sequence {
         if shows_asking && before.time < context.asked_time || apart >= MIRROR_NS && !coarse {
             return Ok(None);
         }
-        if !is_elsewhere && context.copying.has(apart) && is_young(age) {
+        let is_copied = || is_young(age) || self.rare.places.are_of_most(x);
+        if !is_elsewhere && context.copying.has(apart) && is_copied() {
             return Ok(Some(Evidence::Lag));
         }
         if self.is_sparse() {

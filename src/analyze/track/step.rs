@@ -82,6 +82,8 @@ pub(crate) struct Context<'a> {
     pub(crate) copying: &'a Copying,
     /// For a packet that waited: whether it is a capture duplicate.
     pub(crate) is_copy: Option<bool>,
+    /// So many packets came before this one. A READ takes many PSNs, and is one of them.
+    pub(crate) age: u64,
     /// One past the largest PSN acknowledged; 0 before the first.
     pub(crate) una: u64,
     /// When something was acknowledged last.

@@ -80,7 +80,10 @@ impl Requests {
             _ => asked_for_it,
         };
         self.trouble.tails.add(Tail { hi, most: rest, is_asked }, hi - x.min(hi));
-        self.counts.lost(Place::Upstream, 0, repeated.saturating_add(before).min(fit - rest));
+        // Where no answer shows, it may go back since the repetition of this packet was lost.
+        let lost_again = u64::from(self.acks_seen == 0);
+        let others = repeated.saturating_add(before).min(fit - rest);
+        self.counts.lost(Place::Upstream, 0, others.saturating_add(lost_again));
     }
 
     /// How often a timer may have expired in this time, with so many packets outstanding.
@@ -226,10 +229,15 @@ impl Requests {
 
     /// What the flow and the capture are like makes some of it unsure.
     fn doubt(&mut self, config: &TrackConfig) {
+        const MANY_ARE_LATE: u64 = 8;
         // Where packets that were only late caused NAKs, other NAKs may have this cause too and not show it.
         if let Some(trouble) = self.trouble.get()
             && trouble.late_behind.saturating_mul(8) > trouble.lost_behind_sure
         {
+            self.none_is_proved(Place::Downstream);
+        }
+        // Where so many packets are late, as between links whose clocks are apart, the order at the tap is not that of the receiver.
+        if self.counts.of(Class::LateOriginal) > self.counts.packets / MANY_ARE_LATE {
             self.none_is_proved(Place::Downstream);
         }
         // By the time alone, a packet that is late may have been retransmitted.

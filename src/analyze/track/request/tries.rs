@@ -120,11 +120,14 @@ impl Requests {
         tries.again
     }
 
-    /// Whether it goes back to a PSN after a timeout as it did before, and no answer came since. Packets of a paused sender wait in its
+    /// Whether it goes back to a PSN after a timeout as it did before, and nothing asked for that since. Packets of a paused sender wait in its
     /// adapter, and come at once.
     pub(super) fn repeats_timeout(&self, x: u64) -> bool {
-        let tries = self.trouble.get().and_then(|trouble| trouble.tries);
-        tries.is_some_and(|tries| tries.x == x && tries.is_after_timeout && tries.answers == self.acks_seen)
+        let Some(trouble) = self.trouble.get() else { return false };
+        trouble.tries.is_some_and(|tries| {
+            let is_unasked = tries.answers == self.acks_seen || trouble.asked_time < tries.last;
+            tries.x == x && tries.is_after_timeout && is_unasked
+        })
     }
 
     /// The responder refused this PSN.
