@@ -8,12 +8,15 @@
 //! itself, as it needs addresses, keys, immediate data and elements, which [`Facts`] do not have.
 
 mod cut;
+mod ends;
 mod operations;
+mod pace;
 mod pairing;
 mod pattern;
 mod queue;
 mod rows;
 mod topology;
+mod waits;
 mod way;
 
 use foldhash::fast::RandomState;

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     Collectives, Connection, Request,
     cut::{Timed, dscp},
-    operations::{self, Ends},
+    ends::Ends,
+    operations,
     topology::Shape,
     way::Role,
 };

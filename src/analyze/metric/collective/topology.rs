@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Collectives, cut::Timed, operations::Ends};
+use super::{Collectives, cut::Timed, ends::Ends};
 use crate::report::Topology;
 
 /// A tree has so many branches at a host, at most.

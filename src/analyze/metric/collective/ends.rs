@@ -1,0 +1,39 @@
+//! Hosts of connections.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Collectives, cut::Timed};
+
+/// Who sends and who receives, by connection: places in a list of names.
+pub(super) struct Ends {
+    pub(super) names: Vec<String>,
+    pub(super) of: BTreeMap<usize, (usize, usize)>,
+}
+
+impl Ends {
+    pub(super) fn of(all: &Collectives, timed: &[Timed]) -> Ends {
+        let mut ends = Ends { names: Vec::new(), of: BTreeMap::new() };
+        let connections: BTreeSet<usize> = timed.iter().map(|one| one.connection).collect();
+        for connection in connections {
+            let Some((sender, receiver)) = addresses(all, connection) else { continue };
+            let mut place = |name: String| {
+                ends.names.iter().position(|known| *known == name).unwrap_or_else(|| {
+                    ends.names.push(name);
+                    ends.names.len() - 1
+                })
+            };
+            let pair = (place(sender), place(receiver));
+            ends.of.insert(connection, pair);
+        }
+        ends
+    }
+}
+
+/// Sender and receiver of a connection.
+pub(super) fn addresses(all: &Collectives, connection: usize) -> Option<(String, String)> {
+    let of = all.connections.get(connection)?;
+    let data = of.data_ways.first().and_then(|&way| all.ways.get(way as usize)).map(|way| way.key);
+    let cts = of.cts_ways.first().and_then(|&way| all.ways.get(way as usize)).map(|way| way.key.reverse(0));
+    let key = data.or(cts)?;
+    Some((key.source().to_string(), key.destination().to_string()))
+}
