@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::clock::Clock;
 use super::options::Options;
+use super::packed::{Packed, Packing};
 use super::whole::WholeFile;
 use super::{Error, ErrorKind, Format, Info, Interface, Record, Sink, Time, blocks, erf};
 use crate::dissect::Link;
@@ -332,11 +333,7 @@ impl Sink for Writer {
 enum Output {
     Stdout(io::Stdout),
     Stream(Box<dyn Write + Send>),
-    File(WholeFile),
-    #[cfg(feature = "compression")]
-    Gzip(flate2::write::GzEncoder<WholeFile>),
-    #[cfg(feature = "compression")]
-    Zstd(zstd::Encoder<'static, WholeFile>),
+    File(Packed<WholeFile>),
     Done,
 }
 
@@ -346,24 +343,11 @@ impl Output {
             return Ok(Output::Stdout(io::stdout()));
         }
         let file = WholeFile::create(path, force).map_err(|error| Error::io(name, "creating", error))?;
-        let extension = path.extension().unwrap_or_default();
-        if extension != "gz" && extension != "zst" {
-            return Ok(Output::File(file));
-        }
-        #[cfg(feature = "compression")]
-        return if extension == "gz" {
-            Ok(Output::Gzip(flate2::write::GzEncoder::new(file, flate2::Compression::new(6))))
-        } else {
-            zstd::Encoder::new(file, 3)
-                .map(Output::Zstd)
-                .map_err(|error| Error::io(name, "compressing", error))
-        };
-        #[cfg(not(feature = "compression"))]
-        Err(Error::new(
-            name,
-            ErrorKind::Unsupported,
-            "this program was built without the feature `compression`",
-        ))
+        let (packing, _) = Packing::of(path);
+        packing.around(file).map(Output::File).map_err(|error| match error.kind() {
+            io::ErrorKind::Unsupported => Error::new(name, ErrorKind::Unsupported, error.to_string()),
+            _ => Error::io(name, "compressing", error),
+        })
     }
 
     fn with(&mut self, act: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
@@ -371,10 +355,6 @@ impl Output {
             Output::Stdout(out) => act(out),
             Output::Stream(out) => act(out),
             Output::File(file) => act(file),
-            #[cfg(feature = "compression")]
-            Output::Gzip(encoder) => act(encoder),
-            #[cfg(feature = "compression")]
-            Output::Zstd(encoder) => act(encoder),
             Output::Done => Ok(()),
         }
     }
@@ -383,11 +363,7 @@ impl Output {
         match self {
             Output::Stdout(mut out) => out.flush(),
             Output::Stream(mut out) => out.flush(),
-            Output::File(file) => file.keep(),
-            #[cfg(feature = "compression")]
-            Output::Gzip(encoder) => encoder.finish()?.keep(),
-            #[cfg(feature = "compression")]
-            Output::Zstd(encoder) => encoder.finish()?.keep(),
+            Output::File(file) => file.finish()?.keep(),
             Output::Done => Ok(()),
         }
     }

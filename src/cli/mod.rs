@@ -35,7 +35,6 @@ mod memory;
 mod nvme;
 mod output;
 mod overhead;
-mod packed;
 mod packets;
 mod pipeline;
 mod plot;

@@ -12,13 +12,13 @@ use clap::Args;
 use super::{
     Outcome,
     input::{self, PartFiles, Progress, STOP, say_damage},
-    packed::{Packed, Packing},
+    output::{self, Kind, OutFile},
     trace::{Captures, Merging, Trace, name_of_trace},
     tracking::Tracking,
 };
 use rdmawire::{
     analyze::metric::messages::Messages,
-    capture::Source,
+    capture::{Packing, Source},
     filter::FrameMeta,
     grammar::{did_you_mean, nearest},
     packets::{Column, Format, Packets as Rows},
@@ -96,9 +96,10 @@ impl Packets {
         if format == Format::Parquet && packing != Packing::None {
             bail!("{}: Parquet is compressed inside: leave .gz or .zst away", self.output.display());
         }
-        let file = Packed::create(&self.output, packing, self.force)?;
-        let (file, is_all) = self.write(&traces, file, format)?;
-        file.keep().with_context(|| self.output.display().to_string())?;
+        let named = || self.output.display().to_string();
+        let file = output::create(&self.output, Kind::Other, self.force)?;
+        let (file, is_all) = self.write(&traces, packing.around(file).with_context(named)?, format)?;
+        file.finish().and_then(OutFile::keep).with_context(named)?;
         Ok(if is_all { Outcome::Done } else { Outcome::Failed })
     }
 

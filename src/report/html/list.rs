@@ -40,11 +40,9 @@ pub(super) const fn optional<T>(
     about: &'static str,
     value: fn(&T, i64) -> Cell,
 ) -> Column<T> {
-    Column {
-        head: Head { label: Cow::Borrowed(label), unit, about: Cow::Borrowed(about) },
-        is_optional: true,
-        value,
-    }
+    let mut column = column(label, unit, about, value);
+    column.is_optional = true;
+    column
 }
 
 pub(super) fn list<T, R: Borrow<T>>(
