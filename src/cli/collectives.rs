@@ -1,4 +1,4 @@
-//! `rdmawire collectives`: NCCL's requests and operations, and who was waited for.
+//! `rdmawire collectives`: NCCL's requests and operations, and who was waited for; one-sided traffic.
 
 use std::{
     io::{self, Write},
@@ -17,8 +17,8 @@ use super::{
     tracking::Tracking,
 };
 use rdmawire::report::{
-    Capture, CollectiveConnection, CollectiveOperation, CollectiveRequest, Collectives as Report, SetClock,
-    clean, json,
+    Capture, CollectiveConnection, CollectiveOperation, CollectiveRequest, Collectives as Report, OneSided,
+    OneSidedQueuePair, OneSidedRail, SetClock, clean, json,
     units::{bits, bytes, count, duration, percent, several, utc},
 };
 
@@ -27,6 +27,9 @@ use rdmawire::report::{
 /// A receiver asks for data by a WRITE of a clear-to-send element into the sender's FIFO, and the sender WRITEs to the address and with the
 /// key that it has: that proves what the packets are. The time of each request is cut into receiver late, sender late and network.
 /// Captures of several hosts are read as one trace: their clocks should agree.
+///
+/// One-sided traffic (puts of GPUs, transfers of KV caches) has no requests: its queue pairs are listed with sizes, concurrency, latency,
+/// signals, and the part of each rail.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   rdmawire collectives x.pcap
@@ -55,6 +58,8 @@ struct Output<'a> {
     set_clocks: &'a [SetClock],
     /// As in the report of `analyze`; null where there is no such traffic.
     collectives: Option<&'a Report>,
+    /// As in the report of `analyze`; null where there is no such traffic.
+    one_sided: Option<&'a OneSided>,
 }
 
 impl Collectives {
@@ -64,12 +69,12 @@ impl Collectives {
         let Some(mut source) = source else { return Ok(Outcome::Failed) };
         let (ended, is_all) = self.tracking.follow(&mut source)?;
         let report = ended.report();
-        let found = report.head.collectives.as_ref();
+        let (found, one_sided) = (report.head.collectives.as_ref(), report.head.one_sided.as_ref());
         let mut out = io::BufWriter::new(io::stdout().lock());
         if self.json {
             let schema = "rdmawire.collectives/1";
             let Capture { files, set_clocks, .. } = &report.head.capture;
-            let output = Output { schema, files, set_clocks, collectives: found };
+            let output = Output { schema, files, set_clocks, collectives: found, one_sided };
             json::write(&mut out, &output)?;
             writeln!(out)?;
         } else {
@@ -79,6 +84,9 @@ impl Collectives {
                     out,
                     "No collectives: no clear-to-send elements, and no immediate data that is the size of its message."
                 )?,
+            }
+            if let Some(one_sided) = one_sided {
+                self.write_one_sided(one_sided, &mut out)?;
             }
         }
         out.flush()?;
@@ -97,11 +105,26 @@ impl Collectives {
         slow.sort_by_key(|request| std::cmp::Reverse(request.time.lasted_ns));
         list::write(out, "Longest requests", &REQUESTS, slow.into_iter().map(request), self.top)
     }
+
+    fn write_one_sided(&self, found: &OneSided, out: &mut impl Write) -> io::Result<()> {
+        writeln!(out, "\nOne-sided traffic")?;
+        for sentence in found.sentences() {
+            writeln!(out, "{}", clean(&sentence))?;
+        }
+        list::write(out, "Rails of one-sided traffic", &RAILS, found.rails.iter().map(rail), self.top)?;
+        let rows = found.queue_pairs.iter().map(queue_pair);
+        list::write(out, "Queue pairs of one-sided traffic", &QUEUE_PAIRS, rows, self.top)
+    }
 }
 
 /// The lists of this command, by their titles.
-pub(super) const LISTS: [(&str, &[Column]); 3] =
-    [("Connections", &CONNECTIONS), ("Operations", &OPERATIONS), ("Longest requests", &REQUESTS)];
+pub(super) const LISTS: [(&str, &[Column]); 5] = [
+    ("Connections", &CONNECTIONS),
+    ("Operations", &OPERATIONS),
+    ("Longest requests", &REQUESTS),
+    ("Rails of one-sided traffic", &RAILS),
+    ("Queue pairs of one-sided traffic", &QUEUE_PAIRS),
+];
 
 const CONNECTIONS: [Column; 9] = [
     number("#", "Number of the connection."),
@@ -202,5 +225,73 @@ fn request(one: &CollectiveRequest) -> Vec<String> {
         format!("{}{queue_pairs}", bytes(one.bytes)),
         duration(one.time.lasted_ns),
         one.time.sentence(),
+    ]
+}
+
+const RAILS: [Column; 8] = [
+    number("#", "Number of the rail."),
+    words("from", "The address that reads and writes."),
+    words("to", "The address whose memory that is."),
+    number(
+        "queue pairs",
+        "Its queue pairs with one-sided traffic; of a rail with none, all its queue pairs.",
+    ),
+    number("operations", "READs, WRITEs and atomics."),
+    number("read", "Bytes that were read."),
+    number("written", "Bytes that were written."),
+    number(
+        "of the hosts'",
+        "Its part of the bytes of all rails between these two hosts, where there are several: their addresses differ alike at both ends.",
+    ),
+];
+
+fn rail(one: &OneSidedRail) -> Vec<String> {
+    vec![
+        one.rail.to_string(),
+        one.src.clone(),
+        one.dst.clone(),
+        count(one.queue_pairs),
+        count(one.operations),
+        bytes(one.read_bytes),
+        bytes(one.written_bytes),
+        one.share_ratio.map_or_else(String::new, percent),
+    ]
+}
+
+const QUEUE_PAIRS: [Column; 8] = [
+    number("rail", "Number of its rail."),
+    words("queue pair", "The queue pair that its requests go to."),
+    number("operations", "READs, WRITEs and atomics."),
+    number("read", "Bytes that were read."),
+    number("written", "Bytes that were written."),
+    number("size", "Bytes of an operation: the median."),
+    words(
+        "complete after",
+        "From an operation's first packet until it was complete: median and 99th percentile.",
+    ),
+    words(
+        "under way",
+        "Operations under way at a time, in the mean; and its signals: atomics, WRITEs with immediate data, small WRITEs.",
+    ),
+];
+
+fn queue_pair(one: &OneSidedQueuePair) -> Vec<String> {
+    let signals = [
+        (one.atomics, "atomics"),
+        (one.immediates, "immediates"),
+        (one.small_writes.unwrap_or(0), "small WRITEs"),
+    ];
+    let signals = signals.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", count(*n)));
+    let under_way = one.outstanding.map(|n| format!("{n:.1}"));
+    vec![
+        one.rail.to_string(),
+        format!("{:#x}", one.dest_qp),
+        count(one.operations),
+        one.read_bytes.map_or_else(String::new, bytes),
+        bytes(one.written_bytes),
+        one.size_bytes.map_or_else(String::new, |sizes| bytes(sizes.p50)),
+        one.completion_ns
+            .map_or_else(String::new, |took| format!("{} / {}", duration(took.p50), duration(took.p99))),
+        under_way.into_iter().chain(signals).collect::<Vec<_>>().join(", "),
     ]
 }

@@ -29,6 +29,7 @@ mod log;
 mod message;
 mod microburst;
 mod mrc;
+mod one_sided;
 mod order;
 mod overhead;
 mod paths;
@@ -74,6 +75,7 @@ pub use log::*;
 pub use message::*;
 pub use microburst::*;
 pub use mrc::*;
+pub use one_sided::*;
 pub use order::{Sort, find_flow, sorted, trouble};
 pub use overhead::*;
 pub use paths::*;
@@ -194,6 +196,8 @@ head! {
         sections: BTreeMap<String, serde_json::Value>,
         /// Collectives: requests of NCCL's transport, and who was waited for; `None` where no such traffic was seen.
         collectives: Option<Collectives>,
+        /// One-sided traffic: data that moves by WRITEs and READs with no messages above them; `None` where there is none.
+        one_sided: Option<OneSided>,
         /// Why figures are missing.
         #[serde(skip_serializing_if = "BTreeMap::is_empty")]
         why: Why,
@@ -276,6 +280,12 @@ tables! {
         |report, each| for one in report.head.collectives.iter().flat_map(|all| all.operations.iter().flatten()) { each(one)?; };
     "stragglers": Straggler, "An endpoint or a path that operations of collectives waited for.",
         |report, each| for one in report.head.collectives.iter().flat_map(|all| &all.stragglers) { each(one)?; };
+    "one_sided": (OfFlow, OneSidedQueuePair), "A queue pair that moves data by WRITEs and READs with no messages above them: puts of GPUs, transfers of KV caches.",
+        |report, each| for one in report.head.one_sided.iter().flat_map(|all| &all.queue_pairs) {
+            each(&(OfFlow::of(report, Some(one.flow)), one))?;
+        };
+    "one_sided_rails": OneSidedRail, "A pair of addresses with one-sided traffic, and its part of what the same hosts exchange on several.",
+        |report, each| for one in report.head.one_sided.iter().flat_map(|all| &all.rails) { each(one)?; };
     "log": LogLine, "An error in the log of a host, and the flows that it can be about; needs --log.",
         |report, each| for one in &report.head.log { each(one)?; };
     "findings": (OfFlow, Finding), "What stands out, most serious first.",
@@ -305,6 +315,9 @@ const SECTIONS: &[Section] = &[
     .only_in_text(),
     Section::new("Collectives", |head| head.collectives.iter().flat_map(Collectives::sentences).collect())
         .table("collective_connections", "Connections of NCCL's transport, and what their time went to"),
+    Section::new("One-sided", |head| head.one_sided.iter().flat_map(OneSided::sentences).collect())
+        .titled("One-sided traffic")
+        .table("one_sided", "Queue pairs that move data by WRITEs and READs with no messages above them"),
     Section::new("Incast", |head| {
         let incast = head.incast.iter().filter(|all| !all.is_empty());
         incast.map(|all| Incast::sentence_of(all)).collect()

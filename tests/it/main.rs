@@ -105,6 +105,7 @@ mod microburst;
 mod mrc;
 mod mutate;
 mod nvme;
+mod one_sided;
 mod outline;
 mod overhead;
 #[cfg(all(feature = "cli", feature = "compression"))]

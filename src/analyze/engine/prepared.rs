@@ -8,7 +8,7 @@ use super::{
 use crate::{
     analyze::{
         model::Options,
-        packet::{EncapPacket, FastPacket, Glimpse},
+        packet::{EncapPacket, FastForm, FastPacket, Glimpse},
     },
     capture::Record,
     dissect::{Dissection, dissect_with},
@@ -109,9 +109,7 @@ impl Analysis {
         match batch {
             Batch::Fast(packets, glimpses) => self.push_viewed(packets, glimpses),
             Batch::Encap(packet, glimpse) => {
-                if self.has_view() || glimpse.is_some_and(Glimpse::begins_view) {
-                    self.view(packet, glimpse);
-                }
+                self.view(packet, glimpse);
                 self.push_known(std::slice::from_ref(packet));
             }
             Batch::Frame(record, icrc) => {
@@ -129,6 +127,10 @@ impl Analysis {
     #[inline]
     fn push_viewed(&mut self, packets: &[FastPacket], glimpses: &[(usize, Glimpse)]) {
         if !self.has_view() && !glimpses.iter().any(|(_, glimpse)| glimpse.begins_view()) {
+            let first = self.frames() + 1;
+            for (at, glimpse) in glimpses {
+                self.note_memory(Some(glimpse), first + *at as u64, || packets.get(*at).map(FastForm::facts));
+            }
             return self.push_known(packets);
         }
         let mut glimpses = glimpses.iter().peekable();

@@ -1,11 +1,12 @@
-//! What the collective's view is shown: all packets from the first one on that may be of a collective, as they come.
+//! What the collective's view is shown: all packets from the first one on that may be of a collective, as they come. And where in memory WRITEs
+//! and READs go, for one-sided traffic.
 //!
-//! It follows few queue pairs, and sees addresses and keys; so it is shown frames before they wait, or are counted in runs.
+//! Both see addresses and keys, so they are shown frames before these wait, or are counted in runs.
 
 use super::{Analysis, Looked};
 use crate::{
     analyze::{
-        metric::collectives,
+        metric::{collectives, one_sided},
         packet::{
             Facts, FastForm, FastPacket, Glimpse,
             glimpse::{is_watched, may_begin_view},
@@ -25,11 +26,15 @@ impl Analysis {
         self.metrics.0.0.is_active()
     }
 
-    /// Shows it a packet that may begin the view. Later ones are shown to it as they come.
+    /// Shows it a packet that may begin the view, and notes where a message goes. Later ones are shown to it as they come.
     #[inline(always)]
     pub(super) fn view_first(&mut self, record: &Record<'_>, packet: &FastPacket) {
-        if may_begin_view(packet.opcode(), packet.payload()) && !self.has_view() {
-            self.view_record(&Record { ..*record });
+        if is_watched(packet.opcode()) && !self.has_view() {
+            let begins = may_begin_view(packet.opcode(), packet.payload());
+            let is_next = packet.opcode().shape().has_reth && one_sided(&mut self.metrics).is_next();
+            if begins || is_next {
+                self.view_record(&Record { ..*record });
+            }
         }
     }
 
@@ -51,9 +56,27 @@ impl Analysis {
     /// Shows it a packet in a fast form, with what was read of it.
     pub(super) fn view(&mut self, packet: &impl FastForm, glimpse: Option<&Glimpse>) {
         let number = self.frames() + 1;
+        self.note_memory(glimpse, number, || Some(packet.facts()));
         let view = collectives(&mut self.metrics);
         if view.needs(glimpse) {
             view.see(&packet.facts(), number, glimpse);
+        }
+    }
+
+    /// Notes where in memory a message goes, if it begins with this packet, and its turn has come.
+    #[inline(always)]
+    pub(super) fn note_memory(
+        &mut self,
+        glimpse: Option<&Glimpse>,
+        number: u64,
+        facts: impl FnOnce() -> Option<Facts>,
+    ) {
+        let Some((va, _)) = glimpse.and_then(|glimpse| glimpse.memory) else { return };
+        let noted = one_sided(&mut self.metrics);
+        if noted.is_next()
+            && let Some(facts) = facts()
+        {
+            noted.note(&facts, va, number);
         }
     }
 
@@ -62,6 +85,7 @@ impl Analysis {
         let Some(opcode) = d.opcode() else { return };
         let glimpse = if is_watched(opcode) { glimpse_of(d, opcode) } else { None };
         let number = self.frames() + 1;
+        self.note_memory(glimpse.as_ref(), number, || Facts::of(record, d, icrc));
         let view = collectives(&mut self.metrics);
         if view.needs(glimpse.as_ref())
             && let Some(facts) = Facts::of(record, d, icrc)

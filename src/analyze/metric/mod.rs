@@ -14,6 +14,7 @@ pub mod incast;
 pub mod messages;
 pub(crate) mod microburst;
 mod numbers;
+pub(crate) mod one_sided;
 pub mod overhead;
 pub(crate) mod paths;
 mod per_flow;
@@ -392,6 +393,11 @@ pub(crate) fn collectives(all: &mut Metrics) -> &mut collective::Collectives {
     &mut all.0.0
 }
 
+/// Where in memory WRITEs and READs go, the second of the built-in metrics: the engine tells it.
+pub(crate) fn one_sided(all: &mut Metrics) -> &mut one_sided::OneSided {
+    &mut all.0.1.0
+}
+
 /// Registers the built-in metrics. `built_in` makes nested pairs of them from the options. They are called in this order. Their
 /// sections are put together in `results/sections.rs`.
 macro_rules! built_in {
@@ -419,6 +425,7 @@ macro_rules! built_in {
 
 built_in! { options:
     collectives: collective::Collectives = Default::default();
+    one_sided: one_sided::OneSided = Default::default();
     overhead: overhead::Overhead = Default::default();
     congestion: congestion::Congestion = Default::default();
     incast: incast::Incast = incast::Incast::new(options.speed_bps);

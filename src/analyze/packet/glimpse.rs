@@ -1,4 +1,5 @@
-//! What the collective's view reads of a WRITE, beyond what the analysis reads of every packet.
+//! What is read of WRITEs and READ requests beyond what the analysis reads of every packet: for the collective's view, and to know one-sided
+//! traffic.
 
 use super::element::{self, Slot};
 use crate::{
@@ -6,8 +7,8 @@ use crate::{
     wire::{Header, ImmDt, Reth},
 };
 
-/// Addresses, keys and immediate data of a WRITE over a reliable connection: of a packet that has a RETH, or immediate data. Threads
-/// that prepare frames hand it on beside them.
+/// Addresses, keys and immediate data of a WRITE or a READ request over a reliable connection: of a packet that has a RETH, or immediate
+/// data. Threads that prepare frames hand it on beside them.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Glimpse {
     /// The RETH's address and key; `None` without a RETH.
@@ -20,7 +21,7 @@ pub struct Glimpse {
 }
 
 impl Glimpse {
-    /// What the captured bytes behind the BTH show; `None` for packets that are no WRITE with a RETH or with immediate data.
+    /// What the captured bytes behind the BTH show; `None` for packets that have no RETH, and for those that are no WRITE with immediate data.
     #[inline(always)]
     pub(crate) fn of(opcode: Opcode, payload: u32, behind: &[u8]) -> Option<Glimpse> {
         if is_watched(opcode) { Glimpse::read(opcode, payload, behind) } else { None }
@@ -34,7 +35,8 @@ impl Glimpse {
             false => (None, behind),
         };
         let immediate = if has_immediate(opcode) { Some(ImmDt::view(rest)?.0.data().0) } else { None };
-        let is_only = shape.begins && shape.ends && immediate.is_none();
+        let is_only =
+            shape.operation == Some(Operation::Write) && shape.begins && shape.ends && immediate.is_none();
         let is_as_long = is_only && element::may_be(payload);
         let captured = &rest[..rest.len().min(payload as usize)];
         let is_slot = is_as_long && Slot::read(captured, payload).is_some();
@@ -55,13 +57,16 @@ impl Glimpse {
     }
 }
 
-/// Whether packets of this code have a glimpse: WRITE First, Only and those with immediate data.
+/// Whether packets of this code have a glimpse: WRITE First, Only and those with immediate data; READ requests.
 #[inline(always)]
 pub(crate) fn is_watched(opcode: Opcode) -> bool {
     let shape = opcode.shape();
-    shape.operation == Some(Operation::Write)
-        && (shape.has_reth || has_immediate(opcode))
-        && opcode.service() == Service::Rc
+    let has_it = match shape.operation {
+        Some(Operation::Write) => shape.has_reth || has_immediate(opcode),
+        Some(Operation::ReadRequest) => shape.has_reth,
+        _ => false,
+    };
+    has_it && opcode.service() == Service::Rc
 }
 
 /// Whether the view may begin with a packet: [`Glimpse::begins_view`] says it for sure.

@@ -212,6 +212,11 @@ impl<'a> Index<'a> {
         self.flow(at).peer.map(|peer| self.places[peer.0 as usize] as usize)
     }
 
+    /// The opposite flow of the one at a place.
+    pub(super) fn opposite(&self, at: usize) -> Option<&'a Flow> {
+        self.peer(at).map(|peer| self.flow(peer))
+    }
+
     /// The place in the report of a flow of the table.
     pub(crate) fn place(&self, id: FlowId) -> Option<usize> {
         self.places.get(id.0 as usize).map(|&at| at as usize)

@@ -3,6 +3,7 @@
 mod findings;
 mod links;
 mod lists;
+mod one_sided;
 mod rows;
 mod sections;
 mod stopped;
@@ -15,7 +16,7 @@ use lists::Index;
 
 use super::{
     engine::Analysis,
-    metric::{Context, Detail, KnownFlow, Metric},
+    metric::{Context, Detail, KnownFlow, Metric, each},
     model::{Files, FlowId},
     table::flow::Flow,
 };
@@ -107,6 +108,7 @@ fn report(Analysis { tracker, metrics, shortened, .. }: &Analysis) -> View<'_> {
     capture.id = rows::capture_id(&capture);
     let mut head = sections::head(tracker, &metrics.0, &context, capture, &index);
     index.set_applications(&head.setups);
+    head.one_sided = one_sided::section(each(&metrics.0).one_sided, &index, &head);
     head.sections = metrics.1.contribute(&context).into_iter().collect();
     index.survey().finish(&index, &mut head);
     View {

@@ -26,6 +26,7 @@ pub(super) fn head(
 ) -> Head {
     let Each {
         collectives,
+        one_sided: _,
         overhead,
         congestion,
         incast,

@@ -5,8 +5,8 @@ use super::{
     list::{Column, Limit, column, list, number, of_summary, optional, ranked, some, text},
 };
 use crate::report::{
-    CollectiveConnection, Connection, Episode, MarkedFlow, Pause, PauseEdge, Setup, SlowFlow, Space,
-    TimeCause, TrafficClass, View,
+    CollectiveConnection, Connection, Episode, MarkedFlow, OneSidedQueuePair, Pause, PauseEdge, Setup,
+    SlowFlow, Space, TimeCause, TrafficClass, View, units::percent,
 };
 
 /// The rows that a report has of a table, as a page shows them.
@@ -43,6 +43,14 @@ pub(super) const LISTS: &[(&str, Rows)] = &[
     ("collective_connections", |report, limit| {
         let connections = report.head.collectives.as_ref().map_or(&[][..], |all| &all.connections);
         list(COLLECTIVES, connections.iter(), connections.len(), limit)
+    }),
+    ("one_sided", |report, limit| {
+        let (rows, more) = report
+            .head
+            .one_sided
+            .as_ref()
+            .map_or((&[][..], 0), |all| (&all.queue_pairs, all.not_listed as usize));
+        list(ONE_SIDED, rows.iter(), rows.len() + more, limit)
     }),
 ];
 
@@ -304,6 +312,39 @@ const COLLECTIVES: &[Column<CollectiveConnection>] = &[
         some(c.time.recovering_ns)
     }),
     optional("resent", "count", "Data packets that were sent again", |c, _| some(c.resent_packets)),
+];
+
+const ONE_SIDED: &[Column<OneSidedQueuePair>] = &[
+    column("flow", "flow", "The flow of its requests", |q, _| Cell::Number(q.flow as u64)),
+    column("from", "text", "Who reads and writes", |q, _| text(&q.src)),
+    column("to", "text", "Whose memory it is", |q, _| text(&q.dst)),
+    column("QP", "text", "The queue pair that its requests go to", |q, _| text(format!("{:#x}", q.dest_qp))),
+    column("operations", "count", "READs, WRITEs and atomics that were seen as a whole", |q, _| {
+        Cell::Number(q.operations)
+    }),
+    optional("read", "bytes", "Bytes that were read", |q, _| number(q.read_bytes.filter(|&n| n > 0))),
+    optional("written", "bytes", "Bytes that were written", |q, _| some(q.written_bytes)),
+    optional("size", "bytes", "Bytes of an operation, the median", |q, _| {
+        number(q.size_bytes.map(|sizes| sizes.p50))
+    }),
+    optional(
+        "complete after",
+        "ns",
+        "From an operation's first packet until it was complete, the median",
+        |q, _| number(q.completion_ns.map(|took| took.p50)),
+    ),
+    optional("under way", "text", "Operations under way at a time, in the mean", |q, _| {
+        q.outstanding.map_or(Cell::None, |n| text(format!("{n:.1}")))
+    }),
+    column("of its rail", "text", "Its part of the bytes between these two addresses", |q, _| {
+        text(percent(q.rail_ratio))
+    }),
+    optional("atomics", "count", "Signals: FETCH_ADD and COMPARE_SWAP", |q, _| some(q.atomics)),
+    optional("immediates", "count", "Signals: WRITEs with immediate data", |q, _| some(q.immediates)),
+    optional("small WRITEs", "count", "Perhaps signals: WRITEs of at most 64 bytes", |q, _| {
+        number(q.small_writes.filter(|&n| n > 0))
+    }),
+    optional("resent", "count", "Packets of requests that were sent again", |q, _| some(q.resent_packets)),
 ];
 
 const CLASSES: &[Column<TrafficClass>] = &[

@@ -7,8 +7,9 @@ use super::{
     sums::Sums,
 };
 use crate::report::{
-    Affected, CollectiveCause, Congestion, FlowPath, Head, MarkedFlow, NotDecoded, PathState, Pause,
-    PauseCulprit, PauseViolations, SlowFlow, Space, TimeCause, TimeShare, UetContext, UetCount, UetCounted,
+    Affected, CollectiveCause, Congestion, FlowPath, Head, MarkedFlow, NotDecoded, OneSided, PathState,
+    Pause, PauseCulprit, PauseViolations, SlowFlow, Space, TimeCause, TimeShare, UetContext, UetCount,
+    UetCounted,
     units::{bits, bytes, count, duration, percent, priority, several},
 };
 
@@ -667,6 +668,13 @@ fn for_stragglers(head: &Head, say: &mut dyn FnMut(Seen), is_meant: impl Fn(Coll
             time: one.lost_ns,
             ..Seen::new(one.operations, format!("collectives: {}", one.sentence()))
         });
+    }
+}
+
+/// Rails of one-sided traffic that are hardly used, beside others of the same hosts.
+pub(super) fn unused_rails(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    for (rail, text) in head.one_sided.iter().flat_map(OneSided::hardly_used) {
+        say(Seen::new(rail.queue_pairs, text));
     }
 }
 

@@ -509,6 +509,11 @@ pub static FINDINGS: &[FindingKind] = findings! {
         "look at the endpoint that it waits for: its process, its GPU, its link; NCCL's log of that rank has the operation"
         Capture(capture::hung_collectives);
 
+    "one_sided.rails" Warning [BothDirections]
+        "Of several rails between the same hosts, one carries next to nothing of the one-sided traffic."
+        "check which devices the transfer engine uses (UCX_NET_DEVICES, NVSHMEM_HCA_LIST, the engine's topology file), and that it splits transfers over them"
+        Capture(capture::unused_rails);
+
     "reorder" Note []
         "Packets arrived out of order, and the receiver accepted them."
         "multipath (packet spraying, adaptive routing) needs a receiver that accepts packets out of order: this one does"

@@ -1,0 +1,156 @@
+//! One-sided traffic, against scenarios whose truth is known; and what is none.
+
+use rdmawire::{
+    analyze::{Analysis, Options},
+    capture::{Record, Time},
+    report::{OneSided, Report},
+    sim::{
+        Scenario,
+        collective::{Collective, play},
+        run,
+    },
+};
+
+use crate::support::trace;
+
+fn analyzed(text: &str, options: Options) -> Report {
+    let run = run(&Scenario::parse(text).unwrap_or_else(|error| panic!("{error}\n{text}"))).unwrap();
+    let mut analysis = Analysis::new(options);
+    let mut frames = run.frames(0);
+    while let Some(frame) = frames.next() {
+        let (time, link, wire_len) = (Time(frame.time_ns), frame.link, frame.wire_len);
+        analysis.push(&Record { time, link, interface: 0, wire_len, frame: frame.bytes });
+    }
+    analysis.finish()
+}
+
+fn shipped(options: Options) -> Report {
+    analyzed(&std::fs::read_to_string("examples/scenarios/kv-transfer.toml").unwrap(), options)
+}
+
+#[test]
+fn queue_pairs_have_what_was_moved() {
+    for reference in [false, true] {
+        let report = shipped(Options { reference, ..Options::default() });
+        let found = report.head.one_sided.expect("READs and WRITEs without messages");
+        let rows: Vec<_> = found
+            .queue_pairs
+            .iter()
+            .map(|one| {
+                (one.operations, one.reads, one.writes, one.read_bytes, one.written_bytes, one.atomics)
+            })
+            .collect();
+        let read = (100, 100, 0, Some(100 << 16), 0, 0);
+        assert_eq!(rows, [read, read, (80, 0, 40, Some(0), 40 << 14, 40)], "{reference}");
+        for one in &found.queue_pairs {
+            assert_eq!((one.src.as_str(), one.dst.as_str()), ("10.0.0.1", "10.0.0.2"));
+            assert_eq!(report.flows[one.flow].dest_qp, one.dest_qp);
+        }
+        // 8 at a time, but for those at the end.
+        let under_way = found.queue_pairs[0].outstanding.unwrap();
+        assert!((7.0..=8.0).contains(&under_way), "{under_way}");
+    }
+}
+
+#[test]
+fn a_rail_that_carries_nothing_is_a_finding() {
+    let report = shipped(Options::default());
+    let rails = report.head.one_sided.expect("one-sided traffic").rails;
+    let row = |at: usize| {
+        (rails[at].src.as_str(), rails[at].read_bytes, rails[at].queue_pairs, rails[at].share_ratio)
+    };
+    assert_eq!(rails.len(), 2);
+    assert_eq!(row(0), ("10.0.0.1", 200 << 16, 3, Some(1.0)));
+    assert_eq!(row(1), ("10.1.0.1", 0, 1, Some(0.0)));
+    let found: Vec<_> = report.head.findings.iter().filter(|one| one.id == "one_sided.rails").collect();
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].text.starts_with("10.1.0.1 → 10.1.0.2 carries 0 %"), "{}", found[0].text);
+}
+
+/// Two rails, or two pairs of hosts in one subnet, that read so much each.
+fn two(addresses: [&str; 4], counts: [u32; 2]) -> Report {
+    let mut text = String::new();
+    for (n, address) in addresses.into_iter().enumerate() {
+        let side = ["left", "right"][n % 2];
+        text += &format!("[[host]]\nname = \"h{n}\"\naddress = \"{address}\"\nside = \"{side}\"\n");
+    }
+    for (n, count) in counts.into_iter().enumerate() {
+        let (from, to) = (2 * n, 2 * n + 1);
+        text += &format!(
+            "[[connection]]\nfrom = \"h{from}\"\nto = \"h{to}\"\noperations = [{{ op = \"read\", size = \"16KiB\", count = {count} }}]\n"
+        );
+    }
+    analyzed(&text, Options::default())
+}
+
+#[test]
+fn rails_are_told_by_their_addresses_and_even_ones_are_no_finding() {
+    let hardly = |report: &Report| report.head.findings.iter().any(|one| one.id == "one_sided.rails");
+    let groups = |report: &Report| -> Vec<Option<u64>> {
+        report
+            .head
+            .one_sided
+            .iter()
+            .flat_map(|all: &OneSided| all.rails.iter().map(|rail| rail.group))
+            .collect()
+    };
+    let rails = ["10.0.0.1", "10.0.0.2", "10.1.0.1", "10.1.0.2"];
+    let even = two(rails, [200, 190]);
+    assert_eq!((groups(&even), hardly(&even)), (vec![Some(0); 2], false));
+    let uneven = two(rails, [400, 20]);
+    assert_eq!((groups(&uneven), hardly(&uneven)), (vec![Some(0); 2], true));
+    let hosts = two(["10.0.0.1", "10.0.0.2", "10.0.0.5", "10.0.0.6"], [400, 20]);
+    assert_eq!((groups(&hosts), hardly(&hosts)), (vec![None; 2], false));
+}
+
+#[test]
+fn storage_and_what_is_small_is_none() {
+    let with = |operations: &str| {
+        let text = format!("[[connection]]\nrepeat = 50\noperations = [{operations}]\n");
+        analyzed(&text, Options::default()).head.one_sided
+    };
+    let write = "{ op = \"write\", size = \"16KiB\" }";
+    assert!(with(write).is_some());
+    assert!(with("{ op = \"write\", size = \"64B\" }").is_none(), "small");
+    assert!(with("{ op = \"write_imm\", size = \"16KiB\" }").is_none(), "immediate data in each");
+    assert!(
+        with(&format!("{{ op = \"send\", size = \"64B\", by = \"to\" }}, {write}")).is_none(),
+        "commands"
+    );
+    assert!(with(&format!("{{ op = \"send\", size = \"64B\" }}, {write}")).is_none(), "answers");
+}
+
+#[test]
+fn gpu_puts_among_collectives_are_one_sided_and_nothing_else_is() {
+    for (decoys, rows) in [("\"gin\"", 1), ("\"perftest\", \"storage\"", 0), ("\"gin\", \"storage\"", 1)] {
+        let text = format!("kind = \"collective\"\noperations = 2\ndecoys = [{decoys}]");
+        let played = play(&Collective::parse(&text).unwrap()).unwrap();
+        let mut analysis = Analysis::new(Options::default());
+        for frame in played.frames(0) {
+            let (time, wire_len) = (Time(frame.time_ns), frame.wire_len);
+            let link = rdmawire::dissect::Link::ETHERNET;
+            analysis.push(&Record { time, link, interface: 0, wire_len, frame: &frame.bytes });
+        }
+        let found = analysis.finish().head.one_sided;
+        let found: Vec<_> = found.iter().flat_map(|all| &all.queue_pairs).collect();
+        assert_eq!(found.len(), rows, "{decoys}");
+        for one in found {
+            assert_eq!((one.writes, one.atomics, one.written_bytes), (40, 40, 40 << 16));
+        }
+    }
+}
+
+/// perftest writes one buffer again and again; UCX, MPI and storage have messages; NCCL's requests are collectives.
+#[test]
+fn no_real_application_is_taken_for_it() {
+    let mut captures = 0;
+    for entry in std::fs::read_dir("pcaps").unwrap() {
+        let path = entry.unwrap().path();
+        let Ok(frames) = trace::read(&path) else { continue };
+        let mut analysis = Analysis::new(Options::default());
+        frames.iter().for_each(|frame| analysis.push(&frame.record()));
+        assert_eq!(analysis.finish().head.one_sided, None, "{}", path.display());
+        captures += 1;
+    }
+    assert!(captures > 40, "{captures}");
+}
