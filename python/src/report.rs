@@ -214,7 +214,7 @@ pub(crate) fn messages(
         let rows = Arc::new(Mutex::new(Ok(Vec::new())));
         for input in Input::joined(inputs) {
             let Opened { mut reader, raised } = input.open()?;
-            let (name, to) = (reader.names().collect::<Vec<_>>().join(","), rows.clone());
+            let (name, to) = (reader.info().name.clone(), rows.clone());
             let metric = Messages::new(move |message| {
                 let rows: &mut PyResult<Vec<String>> = &mut to.lock().unwrap_or_else(PoisonError::into_inner);
                 let Ok(told) = rows else { return };

@@ -116,11 +116,13 @@ impl KnownConnection {
     /// # Errors
     /// What is wrong with the text, and in which line.
     pub fn parse(text: &str) -> Result<Vec<KnownConnection>, String> {
-        if text.trim_start().starts_with('[') {
+        // Lines of some logs begin with a time in brackets.
+        let list = text.trim_start().strip_prefix('[').map(str::trim_start);
+        if list.is_some_and(|rows| rows.starts_with(['{', ']'])) {
             return KnownConnection::from_rdma_json(text);
         }
         // To read a text in memory does not fail.
-        let pairs = Log::read("", text.as_bytes()).map_or_else(|_| Vec::new(), |log| log.pairs);
+        let Log { pairs, one_sided, .. } = Log::read("", text.as_bytes()).unwrap_or_default();
         if !pairs.is_empty() {
             let end = |end: logs::End| Some((end.address, end.qp?));
             return Ok(pairs
@@ -137,7 +139,13 @@ impl KnownConnection {
             .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
             .filter(|&(n, line)| n != 1 || !line.contains(',') || !is_head(line))
             .map(|(n, line)| KnownConnection::of_line(line).map_err(|error| format!("line {n}: {error}")))
-            .collect()
+            .collect::<Result<_, _>>()
+            .map_err(|error| match one_sided {
+                Some(n) => {
+                    format!("line {n}: this log names a queue pair, and not the one that it is connected to")
+                }
+                None => error,
+            })
     }
 
     fn of_line(line: &str) -> Result<KnownConnection, String> {

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::place::Place;
+use super::series::name_of;
 use super::{ClockOffset, Error, Info, Interface, MAX_PROBLEMS, Reader, Record, Series, Source, Time};
 use crate::dissect::Link;
 
@@ -47,7 +48,7 @@ impl Merge {
     /// Merges captures that may be in several files each; each is sorted within a window of `nanoseconds`.
     pub fn of(captures: impl IntoIterator<Item = Series>, nanoseconds: u64) -> Merge {
         let lanes: Vec<Lane> = captures.into_iter().map(|capture| Lane::new(capture, nanoseconds)).collect();
-        let name = lanes.iter().map(|lane| lane.capture.info().name.as_str()).collect::<Vec<_>>().join(", ");
+        let name = name_of(lanes.iter().flat_map(|lane| lane.capture.names()));
         let format = lanes.first().map(|lane| lane.capture.info().format).unwrap_or_default();
         let info = Info { name, format, ..Info::default() };
         let mut merge = Merge { lanes, heads: BinaryHeap::new(), given: None, started: false, info };

@@ -69,6 +69,16 @@ impl Drops {
     }
 }
 
+/// The name of what is in several files, as tables have it: the first one, and how many more there are.
+pub(super) fn name_of(files: impl IntoIterator<Item = String>) -> String {
+    let mut files = files.into_iter();
+    let first = files.next().unwrap_or_default();
+    match files.count() {
+        0 => first,
+        more => format!("{first} and {more} more"),
+    }
+}
+
 impl From<Reader> for Series {
     fn from(reader: Reader) -> Series {
         Series::with(reader, [])
@@ -90,8 +100,9 @@ impl Series {
         let mut info = Info { name: reader.info().name.clone(), ..Info::default() };
         (info.format, info.compression, info.total_bytes) =
             (reader.info().format, reader.info().compression, reader.info().total_bytes);
+        let files = rest.iter().map(|path| path.display().to_string());
+        info.name = name_of(std::iter::once(info.name).chain(files));
         for path in &rest {
-            info.name.push_str(&format!(",{}", path.display()));
             let bytes = std::fs::metadata(path).ok().map(|known| known.len());
             info.total_bytes = info.total_bytes.zip(bytes).map(|(all, one)| all.saturating_add(one));
         }

@@ -5,7 +5,7 @@ mod ring;
 use std::{
     io::{self, IsTerminal, Write},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicBool},
+    sync::{Arc, Mutex, PoisonError, atomic::AtomicBool},
     time::Duration,
 };
 
@@ -15,7 +15,7 @@ use clap::Args;
 use super::{
     Outcome,
     arg::{format_of, positive},
-    every::while_working,
+    every::{held, print_so_far, while_working},
     input,
     signals::end_on_signal,
     terminal::{self, Color},
@@ -183,18 +183,8 @@ impl Capture {
 
     /// Shows the report so far. It takes the place of the one before on a terminal.
     fn show(&self, analysis: &Mutex<Analysis>) -> anyhow::Result<()> {
-        let mut text = Vec::new();
-        if io::stdout().is_terminal() {
-            text.extend_from_slice(b"\x1b[H\x1b[2J");
-        }
-        let mut held = held(analysis);
-        let mut report = held.report_so_far();
-        report.head.to_mut().capture.files.push(self.interface.clone());
-        self.text().render(&report, &mut text)?;
-        drop(report);
-        drop(held);
-        let mut out = io::stdout().lock();
-        Ok(out.write_all(&text).and_then(|()| out.flush())?)
+        let lead: &[u8] = if io::stdout().is_terminal() { b"\x1b[H\x1b[2J" } else { b"" };
+        print_so_far(analysis, &self.interface, lead, |report, out| Ok(self.text().render(report, out)?))
     }
 
     fn text(&self) -> Text {
@@ -234,10 +224,6 @@ impl Lines {
         let mut out = io::stdout().lock();
         Ok(out.write_all(self.text.as_bytes()).and_then(|()| out.flush())?)
     }
-}
-
-fn held(analysis: &Mutex<Analysis>) -> MutexGuard<'_, Analysis> {
-    analysis.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Opens an interface. Also gives the filter, if this program applies it and not the kernel.

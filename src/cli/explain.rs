@@ -311,7 +311,7 @@ fn named(name: &str, to: &mut String) -> anyhow::Result<()> {
         words::in_report(name, to)?;
         return Ok(());
     }
-    if words::of_other_tables(name, to)? || is_head {
+    if words::of_other_tables(name, to)? || is_head || words::of_columns(name, to)? {
         return Ok(());
     }
     let topics = [
@@ -338,8 +338,11 @@ fn named(name: &str, to: &mut String) -> anyhow::Result<()> {
     .map(str::to_owned);
     let figures = Figure::ALL.iter().map(|figure| figure.names[0].to_owned());
     let findings = FINDINGS.iter().map(|kind| kind.id.to_owned());
-    let near =
-        nearest(name, Name::all().chain(topics).chain(figures).chain(findings).chain(words::of_report()));
+    let columns = words::columns().map(|(_, column, _)| column);
+    let near = nearest(
+        name,
+        Name::all().chain(topics).chain(figures).chain(findings).chain(words::of_report()).chain(columns),
+    );
     let or = did_you_mean(&near, "; `rdmawire explain` lists all there is");
     bail!("explain: nothing is named {name:?}{or}")
 }

@@ -18,7 +18,7 @@ use super::{output, say, signals::is_stopped};
 use rdmawire::{
     analyze::Files,
     capture::{self, Format, Info, Reader, Record, Series, Source},
-    grammar::print::several,
+    grammar::print::{first_and_more, several},
     report::CaptureProblem,
 };
 
@@ -100,7 +100,8 @@ fn in_directory(path: &Path) -> io::Result<Vec<PathBuf>> {
 
 /// The name of a capture in output.
 pub(super) fn name_of(parts: &[PathBuf]) -> String {
-    parts.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(",")
+    let first = parts.first().map_or_else(String::new, |path| path.display().to_string());
+    first_and_more(&first, parts.len())
 }
 
 /// Opens a capture; prints the error if that fails.

@@ -62,7 +62,7 @@ use std::{
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, error::ContextKind};
 use rdmawire::{
-    capture::Info,
+    capture::{Format, Info},
     report::{clean, steers},
 };
 
@@ -211,11 +211,15 @@ fn lacking(error: &clap::Error) -> Option<(&'static str, &'static str)> {
     LACKED.iter().copied().find(|(lacked, _)| *lacked == name)
 }
 
-/// `rdmawire x.pcap` is `rdmawire analyze x.pcap`: the first argument names a file or directory, and no command.
+/// `rdmawire x.pcap` is `rdmawire analyze x.pcap`: the first argument names a file or directory, or looks like the name of one, and is no
+/// command. If there is none of that name, `analyze` says so.
 fn meant(mut arguments: Vec<OsString>) -> Vec<OsString> {
     let is_path = arguments.get(1).is_some_and(|first| {
-        let is_option = first.to_str().is_some_and(|word| word.starts_with('-'));
-        !is_option && Path::new(first).exists() && Cli::command().find_subcommand(first).is_none()
+        let word = first.to_string_lossy();
+        let is_like_one = word.contains('/') || Format::of_name(&word).is_some();
+        !word.starts_with('-')
+            && (is_like_one || Path::new(first).exists())
+            && Cli::command().find_subcommand(first).is_none()
     });
     if is_path {
         arguments.insert(1, "analyze".into());

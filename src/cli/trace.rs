@@ -103,10 +103,7 @@ impl Captures for Trace {
 
 /// The name of a trace in output, as tables have it.
 pub(super) fn name_of_trace(captures: &[PartFiles]) -> String {
-    match captures {
-        [first, _, ..] => format!("{} and {} more", name_of(first), captures.len() - 1),
-        _ => captures.first().map_or_else(String::new, |parts| name_of(parts)),
-    }
+    name_of(&captures.concat())
 }
 
 /// What --json prints of a trace: its files, clocks that were set right, and the report.

@@ -60,6 +60,14 @@ pub fn several(n: u64, noun: &str) -> String {
     format!("{} {}", count(n), plural(n, noun))
 }
 
+/// The name of what is in several files: the first one, and how many more there are.
+pub fn first_and_more(first: &str, files: usize) -> String {
+    match files.saturating_sub(1) {
+        0 => first.to_owned(),
+        more => format!("{first} and {more} more"),
+    }
+}
+
 /// How often: "once", "1,234 times".
 pub fn times(n: u64) -> String {
     if n == 1 { "once".to_owned() } else { format!("{} times", count(n)) }

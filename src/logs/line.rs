@@ -122,6 +122,11 @@ impl Line {
         [self.local, self.remote].iter().all(|end| end.address.is_none() && end.qp.is_none())
     }
 
+    /// Whether it names the queue pair of one end alone. perftest names that of the other end in a line of its own.
+    pub(super) fn is_one_sided(&self) -> bool {
+        self.side.is_none() && self.local.qp.is_some() != self.remote.qp.is_some()
+    }
+
     fn end(&mut self, side: Side) -> &mut End {
         match side {
             Side::Local => &mut self.local,

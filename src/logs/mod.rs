@@ -23,6 +23,8 @@ pub struct Log {
     pub left_out: u64,
     /// Ends that the log says are connected, with both queue pairs.
     pub pairs: Vec<[End; 2]>,
+    /// The first line that names the queue pair of one end, and not that of the other.
+    pub one_sided: Option<u64>,
 }
 
 /// Lines with an error that are kept.
@@ -51,6 +53,9 @@ impl Log {
             number += 1;
             let text = String::from_utf8_lossy(&bytes);
             let line = Line::of(name, number, clean(text.trim()).as_ref());
+            if log.one_sided.is_none() && line.is_one_sided() {
+                log.one_sided = Some(number);
+            }
             if line.status.is_some() {
                 is_open = line.has_no_end() && log.errors.len() < MOST_ERRORS;
                 match log.errors.len() < MOST_ERRORS {

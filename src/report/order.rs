@@ -43,6 +43,18 @@ impl Sort {
         ("time", Sort::Time),
     ];
 
+    /// The order of this name; or by the figure of this name, or by the column of flows with this head.
+    pub fn by_name(name: &str) -> Option<Sort> {
+        let is_of = |sort: &Sort| {
+            sort.figure().is_some_and(|column| {
+                let figure = column.figure;
+                figure.names.contains(&name) || figure.label.eq_ignore_ascii_case(name)
+            })
+        };
+        let own = Sort::ALL.into_iter().find(|(own, _)| *own == name);
+        own.or_else(|| Sort::ALL.into_iter().find(|(_, sort)| is_of(sort))).map(|(_, sort)| sort)
+    }
+
     /// The figure that orders flows; none by time.
     const fn figure(self) -> Option<Column> {
         Some(match self {

@@ -108,6 +108,19 @@ fn several_files_each_or_as_one() {
 }
 
 #[test]
+fn a_path_alone_is_analyzed_or_told_as_missing() {
+    let directory = Scratch::new("path_alone");
+    let at = |arguments: &[&str]| {
+        let output = cli().args(arguments).current_dir(&*directory).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    for path in ["/nowhere", "nowhere.pcap", "nowhere.pcapng.zst", "./nowhere"] {
+        assert_eq!(at(&[path]), (Some(2), format!("rdmawire: {path}: no such file or directory\n")));
+    }
+    assert!(at(&["nowhere"]).1.starts_with("error: unrecognized subcommand 'nowhere'"));
+}
+
+#[test]
 fn a_damaged_file_is_told_of_once() {
     let directory = Scratch::new("damaged");
     let path = directory.join("cut.pcap");

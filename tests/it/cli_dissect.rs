@@ -388,6 +388,8 @@ fn what_is_printed_is_explained() {
         ("retransmissions", "Of several rows: sum"),
         ("episodes", "frame"),
         ("qp", "bth.dest_qp"),
+        ("aeth_msn", "a column of the table packets"),
+        ("ack_rtt_p99_ns", "a column of the table classes"),
     ] {
         let output = rdmawire().arg("explain").arg(name).output().unwrap();
         assert!(

@@ -10,22 +10,17 @@ use rdmawire::{
     wire::*,
 };
 
-use crate::{properties::Random, support::programs::cli};
+use crate::{
+    properties::Random,
+    support::{programs::cli, trace::each_kept},
+};
 
 /// The report of those frames of a capture that `is_kept` keeps, each with so many bytes.
-fn report(name: &str, bytes: usize, mut is_kept: impl FnMut(u64, &Dissection<'_>) -> bool) -> Report {
-    let path = format!("pcaps/{name}-A.pcap.zst");
-    let mut source = capture::open(path.as_ref()).unwrap();
-    let (mut commands, mut number) = (Commands::keeping(10_000), 0);
-    while let Some(record) = source.next().unwrap() {
-        number += 1;
-        let frame = &record.frame[..record.frame.len().min(bytes)];
-        let record = Record { frame, ..record };
-        let d = dissect(record.link, record.frame, record.wire_len);
-        if is_kept(number, &d) {
-            commands.push(number, &record, &d);
-        }
-    }
+fn report(name: &str, bytes: usize, is_kept: impl FnMut(u64, &Dissection<'_>) -> bool) -> Report {
+    let mut commands = Commands::keeping(10_000);
+    each_kept(&format!("pcaps/{name}-A.pcap.zst"), bytes, is_kept, |number, record, d| {
+        commands.push(number, record, d);
+    });
     commands.finish()
 }
 

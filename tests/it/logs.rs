@@ -100,6 +100,11 @@ fn connected_queue_pairs_are_read_from_what_programs_print() {
     let lines = "src,src_qp,dst,dst_qp\n10.77.0.1,0x11,10.77.0.2,18\n";
     assert_eq!(both(lines), both(perftest));
     assert_eq!(both(lines.split_once('\n').unwrap().1), both(perftest));
+    // Lines that begin with a time in brackets are no JSON. Of one end alone nothing is made.
+    let ucx = "[1700000000.1] [h:1:0] ib_log.c:1 UCX ERROR RC QP 0x11 wqe[0]: SEND [rqpn 0x12 dgid=::ffff:10.77.0.2]\n";
+    assert_eq!(both(ucx), Ok(vec![((None, 17), (b, 18))]));
+    let nccl = "h:1:2 [0] NCCL INFO NET/IB: start\nh:1:2 [0] NCCL INFO NET/IB: IbDev 0 Port 1 qpn 17 mtu 3 GID 3 (0/1)\n";
+    assert!(both(nccl).unwrap_err().starts_with("line 2: this log names a queue pair"));
     let wrong = both("10.77.0.1,0x11,10.77.0.2\n").unwrap_err();
     assert!(wrong.starts_with("line 1: expected ADDRESS,QP,ADDRESS,QP"), "{wrong}");
 }

@@ -1,29 +1,20 @@
 //! Commands of NVMe over RDMA, in a capture of Linux's host and target, and in what is left of it.
 
 use rdmawire::{
-    capture::{self, Record, Source},
+    capture::{self, Source},
     dissect::{Dissection, dissect},
     nvme::{Commands, DataDirection, Report},
     wire::Kind,
 };
 
-use crate::support::programs::cli;
+use crate::support::{programs::cli, trace::each_kept};
 
 const CAPTURE: &str = "pcaps/nvme_basic-A.pcap.zst";
 
 /// The report of those frames of a capture that `is_kept` keeps, each with so many bytes.
-fn report(path: &str, bytes: usize, mut is_kept: impl FnMut(u64, &Dissection<'_>) -> bool) -> Report {
-    let mut source = capture::open(path.as_ref()).unwrap();
-    let (mut commands, mut number) = (Commands::keeping(1000), 0);
-    while let Some(record) = source.next().unwrap() {
-        number += 1;
-        let frame = &record.frame[..record.frame.len().min(bytes)];
-        let record = Record { frame, ..record };
-        let d = dissect(record.link, record.frame, record.wire_len);
-        if is_kept(number, &d) {
-            commands.push(number, &record, &d);
-        }
-    }
+fn report(path: &str, bytes: usize, is_kept: impl FnMut(u64, &Dissection<'_>) -> bool) -> Report {
+    let mut commands = Commands::keeping(1000);
+    each_kept(path, bytes, is_kept, |number, record, d| commands.push(number, record, d));
     commands.finish()
 }
 

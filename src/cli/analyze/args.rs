@@ -231,8 +231,7 @@ impl Analyze {
 
 fn sort(name: &str) -> Result<Sort, String> {
     let names = || Sort::ALL.map(|(name, _)| name).join(", ");
-    let found = Sort::ALL.iter().find(|(other, _)| *other == name);
-    found.map(|(_, sort)| *sort).ok_or_else(|| format!("expected one of {}", names()))
+    Sort::by_name(name).ok_or_else(|| format!("expected one of {}", names()))
 }
 
 /// The flow SOURCE,DESTINATION,QP.

@@ -10,6 +10,7 @@ use crate::cli::{
 };
 use rdmawire::{
     analyze::{Analysis, Files},
+    grammar::print::first_and_more,
     packets::IndexReader,
     report::CaptureProblem,
 };
@@ -21,7 +22,8 @@ pub(super) fn open(dir: &Path) -> Option<IndexReader> {
 
 impl Input for IndexReader {
     fn name(&self) -> String {
-        self.names().join(",")
+        let names = self.names();
+        first_and_more(names.first().copied().unwrap_or_default(), names.len())
     }
 
     fn feed(mut self, _: &Run, analysis: &mut Analysis) -> (Files, bool) {

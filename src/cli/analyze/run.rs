@@ -1,7 +1,6 @@
 //! The work of `analyze`: captures are read, several at a time, and their analyses handed to the outputs.
 
 use std::{
-    io::Write,
     path::PathBuf,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -13,13 +12,10 @@ use std::{
 
 #[cfg(feature = "parquet")]
 use super::indexed;
-use super::{
-    output::{Printer, stdout},
-    state::State,
-};
+use super::{output::Printer, state::State};
 use crate::cli::{
     Outcome,
-    every::while_working,
+    every::{print_so_far, while_working},
     input::{PartFiles, Progress, STOP, describe, try_open},
     pipeline::{self, Step},
     say,
@@ -39,9 +35,6 @@ use rdmawire::{
     filter::Filter,
     grammar::print::several,
 };
-
-/// A report of at most so many flows is buffered, so that the analysis need not wait for its reader.
-const MAX_BUFFERED: usize = 4096;
 
 /// What is meant by the arguments.
 pub(super) struct Run {
@@ -237,7 +230,8 @@ impl Run {
     ) -> anyhow::Result<(Ended, bool)> {
         let analysis = Mutex::new(self.state.begin(self.options.clone(), None)?);
         let name = frames.source.info().name.clone();
-        let print = || self.print_so_far(&analysis, &name);
+        let print =
+            || print_so_far(&analysis, &name, b"", |report, out| self.printer().report_so_far(report, out));
         let is_all = while_working(every, print, || {
             let is_all = tracking::feed(&mut frames.source, &self.options, &self.filter, &analysis);
             // A report now and then is for captures that have no other end.
@@ -246,25 +240,6 @@ impl Run {
         let analysis = analysis.into_inner().unwrap_or_else(PoisonError::into_inner);
         let files = frames.described(analysis.frames());
         Ok((self.state.end(analysis, files, false)?, is_all))
-    }
-
-    /// Prints the report of an analysis that continues. The analysis waits until the report is made; if the report is too long to be
-    /// buffered, until it is written.
-    fn print_so_far(&self, analysis: &Mutex<Analysis>, name: &str) -> anyhow::Result<()> {
-        let mut held = analysis.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut report = held.report_so_far();
-        report.head.to_mut().capture.files.push(name.to_owned());
-        let mut out = stdout()?;
-        if report.flows.len() > MAX_BUFFERED {
-            self.printer().report_so_far(&report, &mut out)?;
-        } else {
-            let mut text = Vec::new();
-            self.printer().report_so_far(&report, &mut text)?;
-            drop(report);
-            drop(held);
-            out.write_all(&text)?;
-        }
-        Ok(out.flush()?)
     }
 }
 

@@ -10,8 +10,14 @@ use rdmawire::{
     analyze::FindingKind,
     dissect::Problem,
     gate::Figure,
+    grammar::print::plural,
     opcode::Opcode,
-    report::{schema, table::Table, text},
+    packets,
+    report::{
+        Message, plain_doc, schema,
+        table::{Column, Table},
+        text,
+    },
 };
 
 /// Words of text that are no name of a figure, a field or a column.
@@ -110,6 +116,33 @@ pub(super) fn of_heads(
         }
     }
     Ok(found)
+}
+
+/// Explains the columns of tables with this name: `aeth_msn`, `ack_rtt_p99_ns`. Tables that say the same of one are named together. Returns
+/// false if there is none.
+pub(super) fn of_columns(name: &str, to: &mut String) -> Result<bool, std::fmt::Error> {
+    let mut found: Vec<(String, Vec<&str>)> = Vec::new();
+    for (table, _, doc) in columns().filter(|(_, column, _)| column == name) {
+        match found.iter_mut().find(|(known, _)| *known == doc) {
+            Some((_, tables)) => tables.push(table),
+            None => found.push((doc, vec![table])),
+        }
+    }
+    for (doc, tables) in &found {
+        let word = plural(tables.len() as u64, "table");
+        writeln!(to, "{name}, a column of the {word} {}\n  {doc}", tables.join(", "))?;
+    }
+    Ok(!found.is_empty())
+}
+
+/// The columns of all tables: the table, the name, and what it means.
+pub(super) fn columns() -> impl Iterator<Item = (&'static str, String, String)> {
+    fn of(table: &'static str, columns: Vec<Column>) -> impl Iterator<Item = (&'static str, String, String)> {
+        columns.into_iter().map(move |one| (table, one.name, plain_doc(one.doc)))
+    }
+    let tables = Table::ALL.into_iter().flat_map(|table| of(table.name(), table.columns()));
+    let packets = packets::Column::all().map(|one| ("packets", one.name.to_owned(), one.doc.to_owned()));
+    tables.chain(of(Message::TABLE, Message::columns())).chain(packets)
 }
 
 /// Explains the fields and words of the report with this name: `go_back_n`, `loss_count`, `requests.retransmits`. Returns false if there is none.

@@ -5,7 +5,11 @@ use std::io::{self, Write};
 use super::Checked;
 use crate::{
     gate::{Changed, ChangedFinding, Changes, Measure, Outcome, Verdict, Worst},
-    report::{clean, units},
+    report::{
+        clean,
+        figure::{Figure, Natural, Scope},
+        units,
+    },
 };
 
 /// Lists of flows are cut after so many.
@@ -102,7 +106,12 @@ pub fn changes(to: &mut dyn Write, changes: &Changes) -> io::Result<()> {
         }
     }
     for changed in &changes.figures {
-        writeln!(to, "  {:28} {}", changed.figure, change(changed))?;
+        let which = match Figure::by_name(&changed.figure) {
+            Some(of) if of.scope() == Scope::Flow && of.natural == Natural::Min => ", lowest flow",
+            Some(of) if of.scope() == Scope::Flow && of.natural == Natural::Max => ", highest flow",
+            _ => "",
+        };
+        writeln!(to, "  {:28} {}", changed.figure.clone() + which, change(changed))?;
     }
     let (matched, new, gone) = (changes.matched, changes.new.len(), changes.gone.len());
     writeln!(to, "  flows of both: {matched}, new: {new}, gone: {gone}")?;

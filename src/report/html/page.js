@@ -685,7 +685,8 @@ function begin(article, number) {
     own[place.dataset.table] = new Grid(place, data[place.dataset.table]);
   }
   grids.push(...Object.values(own));
-  matrix(article.querySelector('.matrix'), data.hosts);
+  const hosts = article.querySelector('.matrix');
+  if (hosts) matrix(hosts, data.hosts);
   if (own.ports) drawPorts(article.querySelector('[data-table=ports]'), data.ports);
   const place = article.querySelector('.pictures');
   if (pictures.length) place.append(make('h2', {}, 'Pictures'), make('p', { class: 'quiet hint' }, 'Drag, or pinch, to zoom in; click twice to see all. Times count from the start of the capture.'), ...pictures.map(({ shown }) => shown.element));

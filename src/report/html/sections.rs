@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::{Lines, Table, tables::Tables};
 use crate::report::{
-    Capture, Cost, Finding, NotDecoded, Overhead, Price, SECTIONS, Severity, View, clean,
+    Capture, Cost, Finding, NotDecoded, Overhead, Price, SECTIONS, Severity, UetPackets, View, clean,
     section::{InPage, Section},
     set::{Set, Totals},
     units::{bits_per_second, bytes, count, duration, percent, several, utc},
@@ -20,13 +20,13 @@ pub(super) fn article(report: &View<'_>, tables: &Tables) -> Markup {
             @for sentence in verdict(report, &report.head.findings, tables) { p { (sentence) } }
         }
         section { h2 { "Findings" } (findings_list(report, &report.head.findings, &tables.lines)) }
-        section { h2 { "Flows" } (place("flows", "Flows, those in trouble first", &tables.flows)) }
+        section { h2 { "Flows" } @if tables.flows.rows.is_empty() { p { "None." } } @else { (place("flows", "Flows, those in trouble first", &tables.flows)) } }
         (of_table("Losses and recoveries", "episodes", "Losses and timeouts one by one, by time; a click shows the frames", tables))
         (of_table("Slow flows", "slow", "Flows that send for less than 80 % of their time, and where their time went", tables))
         (pictures())
         section { h2 { "What this capture can and cannot prove" } (proof(&report.head.capture)) }
         (of_table("Connections", "connections", "Connections: pairs of flows", tables))
-        section { h2 { "Hosts" } div.matrix {} }
+        @if !tables.hosts.names.is_empty() { section { h2 { "Hosts" } div.matrix {} } }
         section { h2 { "Congestion, pauses and paths" }
             @for section in SECTIONS { (part(section, report, tables)) }
         }
@@ -85,6 +85,10 @@ fn verdict(report: &View<'_>, findings: &[Finding], tables: &Tables) -> [String;
         several(report.flows.len() as u64, "flow"),
         several(hosts, "host")
     );
+    let uet = report.head.uet_packets.get(&UetPackets::All).copied().unwrap_or(0);
+    if uet > 0 {
+        seen += &format!(", {} of Ultra Ethernet", several(uet, "packet"));
+    }
     if let Some(ns) = capture.duration_ns.filter(|&ns| ns > 0) {
         seen += &format!(
             " in {}, {} on average",
@@ -92,6 +96,7 @@ fn verdict(report: &View<'_>, findings: &[Finding], tables: &Tables) -> [String;
             bits_per_second(report.head.overhead.total.wire_bytes, ns)
         );
     }
+    let has_none = capture.rdma_packets == 0 && uet == 0;
     // What is an effect of another finding is told there.
     let is_cause = |f: &&Finding| f.severity < Severity::Note && f.effect_of.is_none();
     let serious: Vec<&Finding> = findings.iter().filter(is_cause).collect();
@@ -103,13 +108,11 @@ fn verdict(report: &View<'_>, findings: &[Finding], tables: &Tables) -> [String;
             let lead = if serious.len() == 1 { ":" } else { ", first of all:" };
             (format!("{}{lead} {}", said.join(" and "), first.text), first.next.clone())
         }
-        None if capture.rdma_packets == 0 => ("There is no RDMA traffic to judge".into(), String::new()),
+        None if has_none => ("There is no RDMA traffic to judge".into(), String::new()),
         None => ("Nothing went wrong that this capture can show".into(), String::new()),
     };
     let next = match next {
-        none if none.is_empty() && capture.rdma_packets == 0 => {
-            "Check the tap, the filter, and the port of RoCEv2".into()
-        }
+        none if none.is_empty() && has_none => "Check the tap, the filter, and the port of RoCEv2".into(),
         none if none.is_empty() => "Read below what it cannot show".into(),
         next => format!("What to do next: {next}"),
     };

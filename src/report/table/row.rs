@@ -3,6 +3,7 @@
 use std::{borrow::Cow, io};
 
 use super::{Column, Put};
+use crate::grammar::print::first_and_more;
 use crate::report::{Capture, Flow, PauseCulprit, SlowFlow, Space, Stream, TimeCause, View, field::Columns};
 
 /// A row of some table.
@@ -141,11 +142,7 @@ impl OfCapture {
     pub(in crate::report) fn of(report: &View<'_>) -> OfCapture {
         let Capture { id, files, .. } = &report.head.capture;
         let first = files.first().map_or("", String::as_str);
-        let capture = match files.len() {
-            0 | 1 => first.to_owned(),
-            n => format!("{first} and {} more", n - 1),
-        };
-        OfCapture { capture_id: Some(id.clone()), capture }
+        OfCapture { capture_id: Some(id.clone()), capture: first_and_more(first, files.len()) }
     }
 }
 

@@ -22,7 +22,7 @@ pub(super) fn findings(report: &View<'_>, options: &Options, page: &mut Page<'_>
     for finding in &all[..shown] {
         // What to do is said with the cause.
         if finding.effect_of.is_some() {
-            put_text(finding, "    by this ", page)?;
+            put_text(finding, "    effect: ", page)?;
             continue;
         }
         put_finding(finding, "  ", page)?;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rdmawire::{
     capture::{self, Record, Source, Time},
-    dissect::Link,
+    dissect::{Dissection, Link, dissect},
 };
 
 /// A frame of a capture.
@@ -31,4 +31,24 @@ pub(crate) fn read(path: &Path) -> Result<Vec<Frame>, capture::Error> {
         frames.push(Frame { time: time.0, link, wire_len, bytes: frame.to_vec() });
     }
     Ok(frames)
+}
+
+/// Passes on those frames of a capture that `is_kept` keeps, by number, each cut to so many bytes.
+pub(crate) fn each_kept(
+    path: &str,
+    bytes: usize,
+    mut is_kept: impl FnMut(u64, &Dissection<'_>) -> bool,
+    mut each: impl FnMut(u64, &Record<'_>, &Dissection<'_>),
+) {
+    let mut source = capture::open(path.as_ref()).unwrap();
+    let mut number = 0;
+    while let Some(record) = source.next().unwrap() {
+        number += 1;
+        let frame = &record.frame[..record.frame.len().min(bytes)];
+        let record = Record { frame, ..record };
+        let d = dissect(record.link, record.frame, record.wire_len);
+        if is_kept(number, &d) {
+            each(number, &record, &d);
+        }
+    }
 }

@@ -134,10 +134,14 @@ fn group(marks: &Marks, context: &Context<'_>) -> Grouped {
         back.slows.map(|at| at as usize).or_else(opposite).filter(|&slowed| slowed != at)
     };
     let slowed: Vec<Option<usize>> = noted.iter().enumerate().map(|(at, back)| slowed(at, back)).collect();
+    let mut is_slowed = vec![false; noted.len()];
+    for &at in slowed.iter().flatten() {
+        is_slowed[at] = true;
+    }
     // Without an acknowledgement nothing shows which flow of two hosts a CNP is for, unless there is one only.
     let is_known = |at: usize| {
         let known = noted[at].flow.and_then(|flow| context.flow(flow));
-        slowed[at].is_some() || slowed.contains(&Some(at)) || known.is_some_and(|flow| flow.peer.is_some())
+        slowed[at].is_some() || is_slowed[at] || known.is_some_and(|flow| flow.peer.is_some())
     };
     let mut alone = HashMap::<Ends, [Alone; 2], RandomState>::default();
     for (at, one) in noted.iter().enumerate().filter(|&(at, _)| !is_known(at)) {
