@@ -12,6 +12,7 @@ use super::{
     Outcome,
     input::Joining,
     list::{self, Column, number, words},
+    log,
     signals::{STOP, end_on_signal},
     trace::Trace,
     tracking::Tracking,
@@ -33,7 +34,8 @@ use rdmawire::report::{
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   rdmawire collectives x.pcap
-  rdmawire collectives x.pcap --speed 400G --json")]
+  rdmawire collectives x.pcap --speed 400G --json
+  rdmawire collectives x.pcap --log nccl.log")]
 pub(super) struct Collectives {
     /// Captures, also of several hosts; - is standard input.
     #[arg(required = true, value_name = "FILE")]
@@ -43,6 +45,10 @@ pub(super) struct Collectives {
     /// Rows of each list; 0: all.
     #[arg(long, value_name = "N", default_value_t = 10)]
     top: usize,
+    /// NCCL's debug output (NCCL_DEBUG=INFO, with NCCL_DEBUG_SUBSYS=INIT,NET or more) of some ranks: connections and stragglers are named by
+    /// ranks, hosts and channels.
+    #[arg(long, value_name = "FILE")]
+    log: Vec<PathBuf>,
     /// Print one JSON object, with all requests, on one line.
     #[arg(long)]
     json: bool,
@@ -65,10 +71,14 @@ struct Output<'a> {
 impl Collectives {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
         end_on_signal(&STOP);
+        let logs = log::read(&self.log)?;
         let (source, is_opened) = Trace::open(&self.joining.captures(&self.files)?);
         let Some(mut source) = source else { return Ok(Outcome::Failed) };
         let (ended, is_all) = self.tracking.follow(&mut source)?;
-        let report = ended.report();
+        let mut report = ended.report();
+        if let Some(found) = report.head.to_mut().collectives.as_mut() {
+            logs.job.join(found);
+        }
         let (found, one_sided) = (report.head.collectives.as_ref(), report.head.one_sided.as_ref());
         let mut out = io::BufWriter::new(io::stdout().lock());
         if self.json {
@@ -145,12 +155,17 @@ const CONNECTIONS: [Column; 9] = [
 const ITS_TIME: &str = "What the time of requests went to: receiver late (it had not asked for the data), sender late (the data was asked for, \
     and not sent), network.";
 
+/// An endpoint, with its rank where that is known.
+fn end(address: &str, rank: Option<u32>) -> String {
+    rank.map_or_else(|| address.to_owned(), |rank| format!("rank {rank}, {address}"))
+}
+
 fn connection(one: &CollectiveConnection) -> Vec<String> {
     let queue_pairs: Vec<String> = one.queue_pairs.iter().map(|qp| format!("{qp:#x}")).collect();
     vec![
         one.connection.to_string(),
-        one.sender.clone(),
-        one.receiver.clone(),
+        end(&one.sender, one.sender_rank),
+        end(&one.receiver, one.receiver_rank),
         one.channel.map_or_else(String::new, |channel| channel.to_string()),
         queue_pairs.join(" "),
         format!("{} ({})", one.layout.words(), one.immediate_order.words()),
@@ -181,7 +196,7 @@ fn operation(one: &CollectiveOperation) -> Vec<String> {
     let waited = match (&one.straggler, one.cause, one.lost_ns) {
         (Some(rank), Some(cause), Some(lost)) => {
             let share = percent(lost as f64 / one.lasted_ns.max(1) as f64);
-            format!("{}: {}, {} ({share})", rank, cause.words(), duration(lost))
+            format!("{}: {}, {} ({share})", end(rank, one.straggler_rank), cause.words(), duration(lost))
         }
         _ => String::new(),
     };

@@ -31,6 +31,7 @@ mod input;
 #[cfg(all(unix, feature = "live"))]
 mod interfaces;
 mod list;
+mod log;
 mod memory;
 mod nvme;
 mod output;

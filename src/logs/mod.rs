@@ -2,10 +2,12 @@
 //! say it in their own ways; what is common to them are an address or a GID, the number of a queue pair, and the status of a completion
 //! (`enum ibv_wc_status` of libibverbs).
 
+mod job;
 mod join;
 mod line;
 mod status;
 
+pub use job::Job;
 pub use join::join;
 pub use line::{End, Line};
 pub use status::Status;
@@ -25,6 +27,8 @@ pub struct Log {
     pub pairs: Vec<[End; 2]>,
     /// The first line that names the queue pair of one end, and not that of the other.
     pub one_sided: Option<u64>,
+    /// Ranks, their addresses and queue pairs, as NCCL tells them.
+    pub job: Job,
 }
 
 /// Lines with an error that are kept.
@@ -56,6 +60,7 @@ impl Log {
             if log.one_sided.is_none() && line.is_one_sided() {
                 log.one_sided = Some(number);
             }
+            log.job.add(&line);
             if line.status.is_some() {
                 is_open = line.has_no_end() && log.errors.len() < MOST_ERRORS;
                 match log.errors.len() < MOST_ERRORS {

@@ -44,6 +44,14 @@ records! {
         pub sender: String,
         /// The address that receives.
         pub receiver: String,
+        /// The rank that sends, where a log of NCCL says it.
+        pub sender_rank: Option<u32>,
+        /// The rank that receives, where a log of NCCL says it.
+        pub receiver_rank: Option<u32>,
+        /// The name of the host that sends, where a log says it.
+        pub sender_host: Option<String>,
+        /// The name of the host that receives, where a log says it.
+        pub receiver_host: Option<String>,
         /// How it is known that it is one.
         pub recognized_by: RecognizedBy,
         /// The layout of its clear-to-send elements, which differs by version.
@@ -60,7 +68,8 @@ records! {
         pub cts_queue_pairs: Vec<u32>,
         /// Queue pairs that a request uses, at most.
         pub queue_pairs_per_request: u64,
-        /// A guess: the how manieth connection between these two it is.
+        /// A guess: the how manieth connection between these two it is. With a log of NCCL that has as many channels between these ranks, their
+        /// numbers in this order.
         pub channel: Option<u64>,
         /// DSCP of the data.
         pub dscp: Option<u8>,
@@ -184,6 +193,8 @@ records! {
         pub bus_bps: Option<u64>,
         /// Who was waited for, where that cost a twentieth of its time or more.
         pub straggler: Option<String>,
+        /// Its rank, where a log of NCCL says it.
+        pub straggler_rank: Option<u32>,
         /// Whom that endpoint kept waiting, or the receiver at the other end of the path.
         pub straggler_peer: Option<String>,
         /// What made the others wait: the receiver, the sender, or the network between them.
@@ -202,6 +213,10 @@ records! {
     pub struct Straggler {
         /// Its address.
         pub rank: String,
+        /// The number of its rank, where a log of NCCL says it.
+        pub number: Option<u32>,
+        /// The name of its host, where a log says it.
+        pub host: Option<String>,
         /// The other end of the path, if the network is the cause.
         pub peer: Option<String>,
         /// What made the others wait.
@@ -325,21 +340,25 @@ impl RequestTime {
 }
 
 impl Straggler {
+    /// Its rank and host, where a log says them, and its address.
+    fn name(&self) -> String {
+        let host = self.host.as_ref().map_or_else(String::new, |host| format!("{}, ", clean(host)));
+        match self.number {
+            Some(rank) => format!("rank {rank} ({host}{})", clean(&self.rank)),
+            None => clean(&self.rank).into_owned(),
+        }
+    }
+
     /// Who, why and how much.
     pub fn sentence(&self) -> String {
         if self.cause == CollectiveCause::Hang {
             let peer = self.peer.as_deref().unwrap_or_default();
-            return format!(
-                "{} → {} hangs: silent for {}",
-                clean(&self.rank),
-                clean(peer),
-                duration(self.lost_ns)
-            );
+            return format!("{} → {} hangs: silent for {}", self.name(), clean(peer), duration(self.lost_ns));
         }
         let to = self.peer.as_ref().map_or_else(String::new, |peer| format!(" → {}", clean(peer)));
         format!(
             "waited for {}{to}: {}, {} in {}",
-            clean(&self.rank),
+            self.name(),
             self.cause.words(),
             duration(self.lost_ns),
             several(self.operations, "operation")

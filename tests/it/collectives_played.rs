@@ -6,6 +6,7 @@ use rdmawire::{
     analyze::{Analysis, Options},
     capture::{Record, Time},
     dissect::Link,
+    logs::Log,
     report::Collectives,
     sim::collective::{Collective, Played, play},
 };
@@ -216,4 +217,98 @@ fn nothing_is_claimed_of_other_traffic() {
         assert!(report(&played, 4).is_none(), "{decoy}");
     }
     check("decoys = [\"perftest\", \"storage\", \"gin\"]", 4);
+}
+
+/// What NCCL prints at each rank with NCCL_DEBUG=INFO: numbers from 10 on, and channel 5.
+fn debug_output(found: &Collectives) -> String {
+    let mut text = String::new();
+    for n in 0..4u8 {
+        let (rank, next) = (10 + n, 10 + (n + 1) % 4);
+        let head = format!("node{n}:4711:4720 [{n}] NCCL INFO");
+        text += &format!("{head} comm 0x55d0 rank {n} nranks 2 cudaDev {n} busId 1000 - Init START\n");
+        text += &format!(
+            "{head} ncclCommInitRank comm 0x55d1 rank {rank} nranks 14 cudaDev {n} nvmlDev {n} busId 1000 commId 0x1 - Init COMPLETE\n"
+        );
+        text += &format!("{head} Channel 05/0 : {rank}[{n}] -> {next}[0] [send] via NET/IB/0/GDRDMA\n");
+        text += &format!("{head} Channel 06/0 : {rank}[{n}] -> {next}[0] via P2P/IPC\n");
+        let gid = u64::from_le_bytes([0, 0, 0xff, 0xff, 10, 0, 0, n + 1]);
+        let address = format!("10.0.0.{}", n + 1);
+        for of in found.connections.iter().filter(|of| of.sender == address) {
+            let qpn = of.cts_queue_pairs[0];
+            text += &format!(
+                "{head} NET/IB: NCCL Dev 0 IbDev 0 Port 1 qpn {qpn} mtu 5 query_ece={{supported=0, vendor_id=0x0}} GID 3 (0/{gid:X}) fifoRkey=0x1 fifoLkey=0x1\n"
+            );
+        }
+    }
+    text
+}
+
+#[test]
+fn a_log_of_nccl_names_ranks_hosts_and_channels() {
+    let late = "[[fault]]\nwhat = \"late_rank\"\nrank = 2\noperation = 2\nby = \"500us\"";
+    let (_, mut found) = check(late, 4);
+    let bare = found.clone();
+    let log = Log::read("x.log", debug_output(&found).as_bytes()).unwrap();
+    log.job.join(&mut found);
+    for of in &found.connections {
+        let rank = |address: &str| 9 + address.rsplit('.').next().unwrap().parse::<u32>().unwrap();
+        assert_eq!((of.sender_rank, of.receiver_rank), (Some(rank(&of.sender)), Some(rank(&of.receiver))));
+        assert_eq!(
+            (of.sender_host.clone(), of.channel),
+            (Some(format!("node{}", rank(&of.sender) - 10)), Some(5))
+        );
+    }
+    assert_eq!((found.stragglers[0].number, found.stragglers[0].host.as_deref()), (Some(12), Some("node2")));
+    assert!(found.stragglers[0].sentence().contains("rank 12 (node2, 10.0.0.3)"), "{:?}", found.stragglers);
+    let named: Vec<_> = found.operations.iter().flatten().filter_map(|one| one.straggler_rank).collect();
+    assert!(!named.is_empty() && named.iter().all(|&rank| rank == 12), "{named:?}");
+    let mut other = bare.clone();
+    Log::read("x.log", "nothing of NCCL".as_bytes()).unwrap().job.join(&mut other);
+    assert_eq!(other, bare);
+}
+
+#[test]
+fn slow_adapters_and_held_answers_are_told_from_paths() {
+    for (text, ranks, address) in [
+        // Both adapters of a host are slow.
+        (
+            "algorithm = \"all_to_all\"\nsize = \"2MiB\"\nchannels = 2\nrails = 2\n[[fault]]\nwhat = \"slow_nic\"\nrank = 2\nfactor = 4\noperation = 2",
+            4,
+            "10.0.0.3",
+        ),
+        // A leaf of a tree, which has one path only; its peer is fast to others.
+        (
+            "algorithm = \"tree\"\nranks = 5\n[[fault]]\nwhat = \"slow_nic\"\nrank = 2\nfactor = 4\noperation = 2",
+            5,
+            "10.0.0.3",
+        ),
+        // Acknowledgements wait in a paused adapter.
+        (
+            "algorithm = \"all_to_all\"\nranks = 5\nsize = \"2MiB\"\n[[fault]]\nwhat = \"paused_link\"\nrank = 1\noperation = 2\nby = \"400us\"",
+            5,
+            "10.0.0.2",
+        ),
+    ] {
+        let (played, found) = check(text, ranks);
+        let one = &found.operations.as_ref().unwrap()[2];
+        assert!(played.truth.operations[2].cost_ns * 20 > played.truth.operations[2].lasted_ns);
+        let host = |address: &str| address.rsplit('.').next().map(str::to_owned);
+        assert_eq!(one.straggler.as_deref().and_then(host), host(address), "{one:?}\n{text}");
+    }
+}
+
+#[test]
+fn nobody_is_blamed_in_an_uneven_tree() {
+    let (_, found) = check("algorithm = \"tree\"\nranks = 5\noperations = 4", 5);
+    assert!(found.operations.iter().flatten().all(|one| one.straggler.is_none()), "{:?}", found.operations);
+}
+
+#[test]
+fn operations_that_overlap_after_losses_are_told_apart() {
+    let text = "seed = 7\nqueue_pairs = 4\nsplit = false\n[[fault]]\nwhat = \"lossy_path\"\nrank = 1\nto = 2\nshare = 0.02";
+    let played = played(text);
+    let found = report(&played, 4).expect("a collective");
+    let found: Vec<i64> = found.operations.iter().flatten().map(|one| one.start_ns).collect();
+    let is: Vec<i64> = played.truth.operations.iter().map(|one| one.start_ns).collect();
+    assert_eq!(found, is);
 }

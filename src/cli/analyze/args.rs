@@ -1,14 +1,12 @@
 //! The arguments of `analyze`, and what they mean.
 
 use std::{
-    fs::File,
-    io::{self, BufReader},
     path::{Path, PathBuf},
     sync::{Arc, Mutex},
     time::Duration,
 };
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use clap::Args;
 
 use super::{
@@ -23,7 +21,7 @@ use crate::cli::{
     Outcome,
     arg::positive,
     input::{Joining, PartFiles},
-    memory, output as files, pipeline, say,
+    log, memory, pipeline,
     signals::{STOP, end_on_signal},
     terminal::{self, Color},
     tracking::Tracking,
@@ -31,8 +29,7 @@ use crate::cli::{
 use rdmawire::{
     analyze::{Address, Options, metric::timeline::Ends},
     dissect,
-    grammar::{print::several, units},
-    logs::{self, Log},
+    grammar::units,
     report::{Sort, text},
 };
 
@@ -76,7 +73,7 @@ pub(in crate::cli) struct Analyze {
     #[command(flatten)]
     tracking: Tracking,
     /// A log of a host, of NCCL, UCX, SPDK or another program: its errors are shown with the flows that they are about, and what was found there.
-    /// May be given several times; `-` is standard input.
+    /// NCCL's with NCCL_DEBUG=INFO also names the ranks of collectives. May be given several times; `-` is standard input.
     #[arg(long, value_name = "FILE")]
     log: Vec<PathBuf>,
     /// Show traffic over time, in intervals of this length: 1ms, 1s.
@@ -108,7 +105,7 @@ impl Analyze {
         let captures = self.joining.captures(&self.files)?;
         let reports = if self.merge { 1 } else { captures.len() };
         self.check(reports)?;
-        let logs = self.logs()?;
+        let logs = log::read(&self.log)?;
         let outputs = self.outputs(&captures, reports)?;
         let run = Run {
             filter,
@@ -124,28 +121,6 @@ impl Analyze {
             state: self.state,
         };
         run.run()
-    }
-
-    /// The errors in the logs.
-    fn logs(&self) -> anyhow::Result<Vec<logs::Line>> {
-        let mut errors = Vec::new();
-        for path in &self.log {
-            files::will_read(path);
-            let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
-            let log = match path == Path::new("-") {
-                true => Log::read("-", io::stdin().lock()),
-                false => File::open(path).and_then(|file| Log::read(&name, BufReader::new(file))),
-            };
-            let log = log.with_context(|| format!("--log {}", path.display()))?;
-            if log.errors.is_empty() {
-                say(format_args!("--log {name}: no line tells of a completion that failed"));
-            }
-            if log.left_out > 0 {
-                say(format_args!("--log {name}: {} left out", several(log.left_out, "more error")));
-            }
-            errors.extend(log.errors);
-        }
-        Ok(errors)
     }
 
     /// How a page's lines of frames are dissected: there are none where frames count on from earlier captures.

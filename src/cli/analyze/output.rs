@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::anyhow;
 
-use crate::cli::terminal;
+use crate::cli::{log::Logs, terminal};
 use rdmawire::{
     analyze::{Ended, metric::timeline::Timeline},
     logs,
@@ -49,8 +49,7 @@ pub(super) trait Output: Send {
 /// Gives reports to the outputs in the order of the files, each as soon as possible.
 pub(super) struct Printer {
     outputs: Vec<Box<dyn Output>>,
-    /// Errors in logs, which each report takes.
-    logs: Vec<logs::Line>,
+    logs: Logs,
     is_one: bool,
     /// The number of the next file.
     next: usize,
@@ -62,7 +61,7 @@ pub(super) struct Printer {
 }
 
 impl Printer {
-    pub(super) fn new(outputs: Vec<Box<dyn Output>>, logs: Vec<logs::Line>, is_one: bool) -> Printer {
+    pub(super) fn new(outputs: Vec<Box<dyn Output>>, logs: Logs, is_one: bool) -> Printer {
         Printer { outputs, logs, is_one, next: 0, reports: 0, waiting: BTreeMap::new(), written: Ok(()) }
     }
 
@@ -106,8 +105,11 @@ impl Printer {
         let Some(ended) = ended else { return Ok(()) };
         self.reports += 1;
         let (mut report, timeline) = (ended.report(), ended.metric());
-        if !self.logs.is_empty() {
-            logs::join(&mut report, &self.logs);
+        if !self.logs.errors.is_empty() {
+            logs::join(&mut report, &self.logs.errors);
+        }
+        if !self.logs.job.is_empty() && report.head.collectives.is_some() {
+            report.head.to_mut().collectives.iter_mut().for_each(|found| self.logs.job.join(found));
         }
         self.outputs.iter_mut().try_for_each(|output| output.report(&report, timeline))?;
         drop(report);

@@ -14,11 +14,12 @@ impl Ends {
     pub(super) fn of(all: &Collectives, timed: &[Timed]) -> Ends {
         let mut ends = Ends { names: Vec::new(), of: BTreeMap::new() };
         let connections: BTreeSet<usize> = timed.iter().map(|one| one.connection).collect();
+        let mut places: BTreeMap<String, usize> = BTreeMap::new();
         for connection in connections {
             let Some((sender, receiver)) = addresses(all, connection) else { continue };
             let mut place = |name: String| {
-                ends.names.iter().position(|known| *known == name).unwrap_or_else(|| {
-                    ends.names.push(name);
+                *places.entry(name).or_insert_with_key(|name| {
+                    ends.names.push(name.clone());
                     ends.names.len() - 1
                 })
             };

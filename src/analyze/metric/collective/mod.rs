@@ -9,9 +9,11 @@
 
 mod cut;
 mod ends;
+mod hang;
 mod operations;
 mod pace;
 mod pairing;
+mod path;
 mod pattern;
 mod queue;
 mod rows;

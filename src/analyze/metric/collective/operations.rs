@@ -10,7 +10,7 @@ use super::{
     topology::Shape,
     waits::{Blame, Waits, gaps, sends},
 };
-use crate::report::{CollectiveCause, CollectiveOperation, Straggler, Topology};
+use crate::report::{CollectiveCause, CollectiveOperation, Straggler};
 
 /// A silence of all connections divides operations if it is so many times longer than the longest one that does not.
 const APART: i64 = 4;
@@ -46,7 +46,68 @@ pub(super) fn group(timed: &mut [Timed], connections: usize) -> Option<Vec<Span>
         }
         one.operation = spans.len().checked_sub(1);
     }
-    Some(spans)
+    Some(divided(timed, spans, least))
+}
+
+/// Divides spans of several operations that overlap: some connections had begun the next one when others had not ended the last. Each connection
+/// has as many times the requests of another span, and most were silent for long where it divides.
+fn divided(timed: &mut [Timed], spans: Vec<Span>, least: i64) -> Vec<Span> {
+    let mut counts: Vec<BTreeMap<usize, usize>> = vec![BTreeMap::new(); spans.len()];
+    for one in timed.iter() {
+        if let Some(of) = one.operation.and_then(|at| counts.get_mut(at)) {
+            *of.entry(one.connection).or_insert(0) += 1;
+        }
+    }
+    let mut often: BTreeMap<&BTreeMap<usize, usize>, usize> = BTreeMap::new();
+    for count in &counts {
+        *often.entry(count).or_insert(0) += 1;
+    }
+    let requests = |count: &BTreeMap<usize, usize>| count.values().sum::<usize>();
+    let usual = often.iter().max_by_key(|(count, times)| (**times, std::cmp::Reverse(requests(count))));
+    let Some(usual) = usual.map(|(count, _)| (*count).clone()) else { return spans };
+    let times = |count: &BTreeMap<usize, usize>| {
+        let times = requests(count) / requests(&usual).max(1);
+        let is_so =
+            |(connection, n): (&usize, &usize)| usual.get(connection).is_some_and(|one| one * times == *n);
+        (times > 1 && count.len() == usual.len() && count.iter().all(is_so)).then_some(times)
+    };
+    let mut parts: Vec<usize> = counts.iter().map(|count| times(count).unwrap_or(1)).collect();
+    // The part of each request, and how many connections were silent before each part.
+    let mut order: Vec<usize> = (0..timed.len()).filter(|&at| timed[at].operation.is_some()).collect();
+    order.sort_by_key(|&at| (timed[at].operation, timed[at].connection, timed[at].request));
+    let mut silent: BTreeMap<(usize, usize), usize> = BTreeMap::new();
+    let mut part_of: BTreeMap<usize, usize> = BTreeMap::new();
+    for of_connection in order.chunk_by(|&a, &b| {
+        (timed[a].operation, timed[a].connection) == (timed[b].operation, timed[b].connection)
+    }) {
+        let Some(&first) = of_connection.first() else { continue };
+        let (span, connection) = (timed[first].operation.unwrap_or(0), timed[first].connection);
+        let each = usual.get(&connection).copied().unwrap_or(usize::MAX).max(1);
+        for (n, &at) in of_connection.iter().enumerate().filter(|_| parts[span] > 1) {
+            part_of.insert(at, n / each);
+            let before = n.checked_sub(1).and_then(|n| of_connection.get(n)).map(|&before| timed[before].end);
+            if n % each == 0 && before.is_some_and(|end| timed[at].begin.saturating_sub(end) >= least / 2) {
+                *silent.entry((span, n / each)).or_insert(0) += 1;
+            }
+        }
+    }
+    for (span, parts) in parts.iter_mut().enumerate() {
+        let is_silent = |part: usize| silent.get(&(span, part)).copied().unwrap_or(0) * 2 >= usual.len();
+        if !(1..*parts).all(is_silent) {
+            *parts = 1;
+        }
+    }
+    let first_of = |span: usize| parts.iter().take(span).sum::<usize>();
+    let mut all: Vec<Option<Span>> = vec![None; parts.iter().sum()];
+    for (at, one) in timed.iter_mut().enumerate() {
+        let Some(span) = one.operation else { continue };
+        let part = part_of.get(&at).copied().filter(|_| parts[span] > 1).unwrap_or(0);
+        let place = first_of(span) + part;
+        one.operation = Some(place);
+        let known = all[place].get_or_insert(Span { start: one.begin, end: one.end });
+        (known.start, known.end) = (known.start.min(one.begin), known.end.max(one.end));
+    }
+    all.into_iter().flatten().collect()
 }
 
 /// The shortest silence that divides operations: those above the widest step of all silences.
@@ -77,6 +138,7 @@ pub(super) fn rows(
     }
     let usual = Usual::of(timed, ends, &of_operation);
     let gaps = gaps(timed, ends, &of_operation);
+    let (mut before, mut often) = (None::<Blame>, BTreeMap::<(String, &str), usize>::new());
     let row = |(operation, (span, members)): (usize, (&Span, Vec<usize>))| {
         let lasted = ns_between(span.start, span.end);
         let bytes = members.iter().map(|&at| timed[at].bytes).sum();
@@ -86,12 +148,22 @@ pub(super) fn rows(
             members: &members,
             usual: &usual,
             ends,
-            topology: shape.topology,
-            are_all_seen: shape.are_all_seen,
+            shape,
             sends: sends(timed, ends, &members),
+            start: span.start,
             gaps: gaps.get(operation),
         };
-        let blame = waits.blame(lasted);
+        let mut blame = waits.blame(lasted);
+        match &blame {
+            Some(found) => *often.entry((found.rank.clone(), found.cause.name())).or_insert(0) += 1,
+            // What is wrong again and again has effects on the operations between, too.
+            None => {
+                let is_often = |one: &Blame| often.get(&(one.rank.clone(), one.cause.name())) >= Some(&2);
+                let again = before.take().filter(is_often);
+                blame = again.and_then(|again| waits.carried(again, lasted));
+            }
+        }
+        before.clone_from(&blame);
         let bandwidths = shape.bandwidths(ends, timed, &members, lasted);
         let mut row = CollectiveOperation {
             operation: operation as u64,
@@ -123,19 +195,20 @@ pub(super) fn rows(
 pub(super) fn hung(all: &Collectives, timed: &[Timed]) -> Option<Straggler> {
     let members: Vec<usize> = (0..timed.len()).collect();
     let (usual, ends) = (Usual::default(), Ends::of(all, timed));
+    let shape = Shape::of(all, &ends);
     let waits = Waits {
         all,
         timed,
         members: &members,
         usual: &usual,
         ends: &ends,
-        topology: Topology::Pairs,
-        are_all_seen: false,
+        shape: &shape,
         sends: BTreeMap::new(),
+        start: i64::MIN,
         gaps: None,
     };
     let Blame { cause, rank, peer, lost, .. } = waits.hung()?;
-    Some(Straggler { rank, peer, cause, operations: 1, queue_pairs: Vec::new(), lost_ns: lost })
+    Some(Straggler { rank, peer, cause, operations: 1, lost_ns: lost, ..Straggler::default() })
 }
 
 /// The time from one operation to the next one: the median.

@@ -69,6 +69,11 @@ impl Shape {
         Shape { topology, are_all_seen, hosts, host_of, part_of }
     }
 
+    /// The host of an endpoint, by its place in the list of names: the endpoint itself, where hosts are not known.
+    pub(super) fn host_of(&self, end: usize) -> usize {
+        self.host_of.get(end).copied().unwrap_or(end)
+    }
+
     /// The bandwidths of an operation that took so long; `None` where endpoints send to several others in no order that is known.
     pub(super) fn bandwidths(
         &self,

@@ -5,28 +5,25 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     Collectives,
     cut::{Timed, ns, ns_between, union},
-    ends::{Ends, addresses},
+    ends::Ends,
     pace::{Lost, Part, Usual, parts},
+    topology::Shape,
 };
 use crate::report::{CollectiveCause, Topology};
 
 /// What cost less than this part of an operation is not worth a name: a twentieth.
-const WORTH: u64 = 20;
+pub(super) const WORTH: u64 = 20;
+/// The same for what is estimated: a tenth.
+const WORTH_OF_ESTIMATE: u64 = 10;
 /// Each step waits for a round trip: a host is late that takes longer than so many.
-const ROUND_TRIPS: u64 = 3;
+pub(super) const ROUND_TRIPS: u64 = 3;
 /// Steps back along the waits of an operation.
 const MOST_STEPS: usize = 4096;
-/// Requests of an operation that are compared with each other, at most.
-const MOST_COMPARED: usize = 2048;
-/// A request of so many bytes shows how fast a link is.
-const ENOUGH_BYTES: u64 = 16 << 10;
 /// A shorter wait is none.
 const SHORTEST_WAIT_NS: u64 = 100;
-/// A request hangs if it is silent so many times longer than the longest complete one took, and so long at least.
-const HUNG: i64 = 3;
-const HUNG_NS: i64 = 1_000_000;
 
 /// Who is to blame for an operation's time.
+#[derive(Clone, Debug)]
 pub(super) struct Blame {
     /// A request that shows it.
     pub(super) at: usize,
@@ -44,11 +41,12 @@ pub(super) struct Waits<'a> {
     pub(super) members: &'a [usize],
     pub(super) usual: &'a Usual,
     pub(super) ends: &'a Ends,
-    pub(super) topology: Topology,
-    /// All hosts have taps.
-    pub(super) are_all_seen: bool,
+    /// Who sends to whom, and which endpoints are of one host.
+    pub(super) shape: &'a Shape,
     /// When each host sent data.
     pub(super) sends: BTreeMap<usize, Vec<(i64, i64)>>,
+    /// When the operation begins.
+    pub(super) start: i64,
     /// How much longer than others each host took from the operation before.
     pub(super) gaps: Option<&'a BTreeMap<usize, u64>>,
 }
@@ -78,12 +76,18 @@ impl Waits<'_> {
         let parts = parts(self.timed, self.ends, self.members);
         let paces = self.usual.in_operation(&parts);
         let (on_path, own) = self.critical();
-        let host = self.latest_host(&parts).into_iter().chain(own).max_by_key(|(_, lost)| *lost);
-        let speed = self.speed().filter(|_| self.are_all_seen && !paces.is_even);
+        // In a tree, others may wait longer than anybody waits for them.
+        let only = (self.shape.topology == Topology::Tree && self.shape.are_all_seen).then_some(&on_path);
+        let host = self.latest_host(&parts, only).into_iter().chain(own).max_by_key(|(_, lost)| *lost);
+        let speed = self.speed().filter(|_| self.shape.are_all_seen && !paces.is_even);
         let round_trip = self.round_trip();
-        let lost = |part: &Part| match speed {
-            Some(speed) => part.lost(self.timed, self.excess(part, (speed, round_trip))),
-            None => part.lost(self.timed, part.slow(&paces)),
+        let lost = |part: &Part| {
+            let slow = match speed {
+                Some(speed) => self.excess(part, (speed, round_trip)),
+                None => part.slow(&paces),
+            };
+            let held = part.members.iter().map(|&at| self.held_answer(at)).fold(0, u64::saturating_add);
+            part.lost(self.timed, slow.saturating_sub(held))
         };
         let all: BTreeMap<usize, Lost> =
             parts.iter().map(|(&connection, part)| (connection, lost(part))).collect();
@@ -91,6 +95,12 @@ impl Waits<'_> {
             .iter()
             .map(|(connection, lost)| (parts[connection].on(self.timed, &on_path, *lost), *connection))
             .max_by_key(|(lost, _)| lost.all());
+        // Where links carry unlike loads, what a slow path lost is an estimate.
+        let worth = |lost: Lost| match speed.is_some() && lost.slow > lost.all() / 2 {
+            true => lost.all().saturating_mul(WORTH_OF_ESTIMATE) >= lasted,
+            false => true,
+        };
+        let path = path.filter(|(lost, _)| worth(*lost));
         let by_path = path.map_or(0, |(lost, _)| lost.all());
         let by_host = host.map_or(0, |(_, lost)| lost);
         if by_host.max(by_path).saturating_mul(WORTH) < lasted || by_host.max(by_path) == 0 {
@@ -116,6 +126,16 @@ impl Waits<'_> {
         }
     }
 
+    /// What an operation lost that has nobody to blame itself: hosts began it late, as they ended the one before late, and whoever was waited for
+    /// there is to blame.
+    pub(super) fn carried(&self, before: Blame, lasted: u64) -> Option<Blame> {
+        let parts = parts(self.timed, self.ends, self.members);
+        let (late, lost) =
+            Waits { gaps: None, sends: self.sends.clone(), ..*self }.latest_host(&parts, None)?;
+        let is_worth = lost.saturating_mul(WORTH) >= lasted && before.cause != CollectiveCause::Hang;
+        is_worth.then_some(Blame { at: late.at, lost, ..before })
+    }
+
     /// The requests that the end of the operation waited for: back from the last one along the waits. And the host that took longest for what it did
     /// between these, with the longest such time, and all of it.
     fn critical(&self) -> (BTreeSet<usize>, Option<(Late, u64)>) {
@@ -125,11 +145,32 @@ impl Waits<'_> {
         for &at in self.members {
             before.insert((self.timed[at].connection, self.timed[at].request), at);
         }
+        let same_before =
+            |one: &Timed| one.request.checked_sub(1).and_then(|n| before.get(&(one.connection, n)).copied());
+        let mut add = |late: Late| {
+            if late.ns() >= self.short(self.timed[late.at].connection) && late.ns() > 0 {
+                let known = own.entry(late.host).or_insert((late, 0));
+                known.1 = known.1.saturating_add(late.ns());
+                if known.0.ns() < late.ns() {
+                    known.0 = late;
+                }
+            }
+        };
         let complete = self.members.iter().copied().filter(|&at| self.timed[at].is_complete);
         let mut next = complete.max_by_key(|&at| self.timed[at].end);
         while let Some(at) = next.filter(|&at| path.len() < MOST_STEPS && path.insert(at)) {
             let one = &self.timed[at];
             let Some(&(sender, receiver)) = self.ends.of.get(&one.connection) else { break };
+            let (held, to) = (self.held_answer(at), one.end);
+            if held > 0 {
+                add(Late {
+                    at,
+                    host: receiver,
+                    is_sender: false,
+                    from: to.saturating_sub_unsigned(held),
+                    to,
+                });
+            }
             let [by_receiver, by_sender] =
                 [one.time.receiver_late_ns, one.time.sender_late_ns.or(one.time.late_ns)]
                     .map(Option::unwrap_or_default);
@@ -142,144 +183,28 @@ impl Waits<'_> {
                 _ => None,
             };
             next = match waited {
+                // It waits for what came before on this connection only.
+                Some((host, to)) if self.shape.topology == Topology::AllToAll => {
+                    let earlier = same_before(one);
+                    if earlier.is_some() {
+                        add(Late { at, host, is_sender: host == sender, from: one.begin, to });
+                    }
+                    earlier
+                }
                 Some((host, to)) => {
                     let before = arrivals.get(&(host, false)).and_then(|all| {
                         let until = all.partition_point(|(arrived, _)| *arrived <= to);
                         all[..until].iter().rev().copied().find(|(_, at)| !path.contains(at))
                     });
                     if let Some((from, _)) = before {
-                        let late = Late { at, host, is_sender: host == sender, from, to };
-                        if late.ns() >= self.short(one.connection) && late.ns() > 0 {
-                            let known = own.entry(host).or_insert((late, 0));
-                            known.1 = known.1.saturating_add(late.ns());
-                            if known.0.ns() < late.ns() {
-                                known.0 = late;
-                            }
-                        }
+                        add(Late { at, host, is_sender: host == sender, from, to });
                     }
                     before.map(|(_, at)| at)
                 }
-                None => one.request.checked_sub(1).and_then(|n| before.get(&(one.connection, n)).copied()),
+                None => same_before(one),
             };
         }
         (path, own.into_values().max_by_key(|(_, lost)| *lost))
-    }
-
-    /// What most paths have for a round trip: a slow one has a longer one.
-    fn round_trip(&self) -> u64 {
-        let mut all: Vec<u64> = self.ends.of.keys().map(|&of| self.short(of) / ROUND_TRIPS).collect();
-        all.sort_unstable();
-        all.get(all.len() / 2).copied().unwrap_or(0)
-    }
-
-    /// Bytes in a second that a link carries, as the fastest requests of the capture had them.
-    fn speed(&self) -> Option<u64> {
-        let rate = |one: &Timed| {
-            let took = ns_between(one.first?, one.last?);
-            (one.is_complete && one.bytes >= ENOUGH_BYTES && took > 0)
-                .then(|| (u128::from(one.bytes) * 1_000_000_000 / u128::from(took)) as u64)
-        };
-        let mut rates: Vec<u64> = self.timed.iter().filter_map(rate).collect();
-        rates.sort_unstable();
-        rates.get(rates.len().checked_sub(1 + rates.len() / 10)?).copied().filter(|&rate| rate > 0)
-    }
-
-    /// How much longer the requests of a connection took than the data on its links explains: what its sender sent, or its receiver got, in their time,
-    /// at this speed, and a round trip.
-    fn excess(&self, part: &Part, (speed, round_trip): (u64, u64)) -> u64 {
-        let Some(&first) = part.members.first() else { return 0 };
-        let connection = self.timed[first].connection;
-        let Some(&(sender, receiver)) = self.ends.of.get(&connection) else { return 0 };
-        let shares = |one: &Timed, (from, to): (i64, i64)| {
-            let (first, end) = (one.first.unwrap_or(one.end).max(one.begin), one.end);
-            let within = ns_between(first.max(from), end.min(to));
-            (u128::from(one.bytes) * u128::from(within) / u128::from(ns_between(first, end).max(1))) as u64
-        };
-        let excess = |&at: &usize| {
-            let one = &self.timed[at];
-            let span = (one.first.unwrap_or(one.end).max(one.begin), one.end);
-            let (mut sent, mut got) = (0u64, 0u64);
-            for other in self.members.iter().map(|&at| &self.timed[at]) {
-                let Some(ends) = self.ends.of.get(&other.connection) else { continue };
-                if ends.0 == sender {
-                    sent = sent.saturating_add(shares(other, span));
-                }
-                if ends.1 == receiver {
-                    got = got.saturating_add(shares(other, span));
-                }
-            }
-            let line = u128::from(sent.max(got)) * 1_000_000_000 / u128::from(speed.max(1));
-            one.time.transfer_ns.saturating_sub(line as u64).saturating_sub(round_trip)
-        };
-        if self.members.len() > MOST_COMPARED {
-            return 0;
-        }
-        part.members.iter().map(excess).fold(0, u64::saturating_add)
-    }
-
-    /// A path; or one of its ends, where that is what all slow paths have in common.
-    fn slow_path(
-        &self,
-        parts: &BTreeMap<usize, Part>,
-        all: &BTreeMap<usize, Lost>,
-        (connection, lost): (usize, Lost),
-        lasted: u64,
-    ) -> Option<Blame> {
-        let part = parts.get(&connection)?;
-        let costs = |&&at: &&usize| {
-            let time = &self.timed[at].time;
-            time.network_ns
-        };
-        let at = *part.members.iter().max_by_key(costs)?;
-        let cause = lost.cause();
-        let lost_so = all.get(&connection)?.by(cause);
-        let slow: BTreeSet<usize> = all
-            .iter()
-            .filter(|(_, other)| other.by(cause) >= lost_so / 2)
-            .map(|(connection, _)| *connection)
-            .collect();
-        let lost_ns = match cause {
-            CollectiveCause::Recovering => lost.all().min(self.behind_others(&slow)),
-            _ => lost.all(),
-        };
-        let slow: BTreeSet<(usize, usize)> =
-            slow.iter().filter_map(|connection| self.ends.of.get(connection).copied()).collect();
-        let &(sender, receiver) = self.ends.of.get(&connection)?;
-        let is_common = |end: usize| slow.iter().all(|&(from, to)| from == end || to == end);
-        let common = [sender, receiver].map(is_common);
-        let name = |end: usize| self.ends.names.get(end).cloned();
-        let (rank, peer) = match common {
-            [true, false] if slow.len() > 1 => (name(sender)?, None),
-            [false, true] => (name(receiver)?, None),
-            _ => (name(sender)?, name(receiver)),
-        };
-        let queue_pair = self.slowest_queue_pair(at);
-        (lost_ns.saturating_mul(WORTH) >= lasted && lost_ns > 0).then_some(Blame {
-            at,
-            cause,
-            rank,
-            peer,
-            queue_pair,
-            lost: lost_ns,
-        })
-    }
-
-    /// How much later than all others the connections between these hosts ended, where none waits for data of another.
-    fn behind_others(&self, slow: &BTreeSet<usize>) -> u64 {
-        if self.topology != Topology::AllToAll {
-            return u64::MAX;
-        }
-        let paths: BTreeSet<(usize, usize)> =
-            slow.iter().filter_map(|connection| self.ends.of.get(connection).copied()).collect();
-        let is_slow = |one: &&Timed| {
-            let ends = self.ends.of.get(&one.connection);
-            ends.is_some_and(|&(from, to)| paths.contains(&(from, to)) || paths.contains(&(to, from)))
-        };
-        let of = |wanted: bool| {
-            let members = self.members.iter().map(|&at| &self.timed[at]);
-            members.filter(|one| is_slow(one) == wanted).map(|one| one.end).max()
-        };
-        of(true).zip(of(false)).map_or(u64::MAX, |(slow, others)| ns_between(others, slow))
     }
 
     /// For how much of this time the adapter of the host was paused.
@@ -292,11 +217,29 @@ impl Waits<'_> {
         spans.iter().map(|&(from, to)| ns_between(from, to)).sum()
     }
 
+    /// For how much of the time from its last packet to its end a request waited for an acknowledgement that the receiver's adapter could not
+    /// send, as it was paused.
+    fn held_answer(&self, at: usize) -> u64 {
+        let one = &self.timed[at];
+        match (one.last, self.ends.of.get(&one.connection)) {
+            (Some(last), Some(&(_, host))) if one.is_complete && !self.all.pauses.is_empty() => {
+                self.paused(&Late { at, host, is_sender: false, from: last, to: one.end })
+            }
+            _ => 0,
+        }
+    }
+
     /// The host that was late without waiting for anybody, and how long: on that of its connections that waited longest.
-    fn latest_host(&self, parts: &BTreeMap<usize, Part>) -> Option<(Late, u64)> {
+    /// `only`: of these requests.
+    fn latest_host(
+        &self,
+        parts: &BTreeMap<usize, Part>,
+        only: Option<&BTreeSet<usize>>,
+    ) -> Option<(Late, u64)> {
         let arrivals = self.arrivals();
         let mut by_host: BTreeMap<(usize, usize), BTreeMap<usize, Late>> = BTreeMap::new();
-        for &at in parts.values().flat_map(|part| &part.members) {
+        let is_meant = |at: &&usize| only.is_none_or(|only| only.contains(at));
+        for &at in parts.values().flat_map(|part| &part.members).filter(is_meant) {
             if let Some(root) = self.late(at).and_then(|late| self.root(late, &arrivals)) {
                 let roots = by_host.entry((root.host, self.timed[root.at].connection)).or_default();
                 let known = roots.entry(root.at).or_insert(root);
@@ -343,7 +286,7 @@ impl Waits<'_> {
     }
 
     /// What is not late: some round trips of a connection.
-    fn short(&self, connection: usize) -> u64 {
+    pub(super) fn short(&self, connection: usize) -> u64 {
         let Some(of) = self.all.connections.get(connection) else { return 0 };
         let of_data = of.data_ways.iter().filter_map(|&way| self.all.ways.get(way as usize)?.round_trip_ns);
         let round_trip = of.round_trip_to_sender(self.all).into_iter().chain(of_data).max();
@@ -369,7 +312,12 @@ impl Waits<'_> {
     fn root(&self, late: Late, arrivals: &BTreeMap<(usize, bool), Vec<(i64, usize)>>) -> Option<Late> {
         let (mut late, mut waited_for_nobody) = (late, false);
         let mut seen = BTreeSet::new();
-        for _ in 0..MOST_STEPS {
+        // Connections of an all to all wait for nothing but their own requests.
+        let is_alone = self.shape.topology == Topology::AllToAll;
+        if is_alone {
+            waited_for_nobody = self.timed[late.at].begin <= self.start;
+        }
+        for _ in 0..if is_alone { 0 } else { MOST_STEPS } {
             if !seen.insert(late.at) {
                 break;
             }
@@ -379,7 +327,7 @@ impl Waits<'_> {
                 let until = all.partition_point(|(arrived, _)| *arrived <= late.to);
                 all[..until].iter().rev().copied().find(|&(_, at)| at != late.at)
             };
-            let passes_on = !late.is_sender && matches!(self.topology, Topology::Ring | Topology::Tree);
+            let passes_on = !late.is_sender && matches!(self.shape.topology, Topology::Ring | Topology::Tree);
             let sent = passes_on.then(|| latest(true)).flatten();
             let before = [latest(false), sent].into_iter().flatten().max();
             let Some((arrived, other)) = before.filter(|(arrived, _)| *arrived > late.from) else {
@@ -398,56 +346,6 @@ impl Waits<'_> {
             late.from = late.from.max(late.to.saturating_sub_unsigned(gap.max(self.paused(&late))));
         }
         (late.ns() > 0 && late.ns() >= self.short(self.timed[late.at].connection)).then_some(late)
-    }
-
-    /// A request that never ended, after a silence that is much longer than any request took, or in which it was only sent again.
-    pub(super) fn hung(&self) -> Option<Blame> {
-        let activity = |one: &Timed| one.last.or(one.cts).unwrap_or(one.begin);
-        let last = self.members.iter().map(|&at| activity(&self.timed[at])).max()?;
-        let first = self.members.iter().map(|&at| self.timed[at].begin).min()?;
-        let silent = self.all.last_ns.saturating_sub(last);
-        let is_open = |one: &Timed| one.shows_data && !one.is_complete;
-        let open = self.members.iter().copied().filter(|&at| is_open(&self.timed[at]));
-        let mut began: BTreeMap<usize, usize> = BTreeMap::new();
-        for one in self.members.iter().map(|&at| &self.timed[at]) {
-            let first = began.entry(one.connection).or_insert(one.request);
-            *first = (*first).min(one.request);
-        }
-        // One that was begun; else the one whose data usually begins first; else the earliest step: elements come long before their data.
-        let step = |one: &Timed| one.request - began.get(&one.connection).copied().unwrap_or(0);
-        let usually = |one: &Timed| self.usual.begins.get(&(one.connection, step(one))).copied();
-        let at = open.min_by_key(|&at| {
-            let one = &self.timed[at];
-            (one.first.is_none(), usually(one).unwrap_or(i64::MAX), step(one), activity(one))
-        })?;
-        let longest =
-            self.timed.iter().filter(|one| one.is_complete).map(|one| one.time.lasted_ns as i64).max();
-        if silent < HUNG_NS
-            || !self.is_resent_at_the_end(at)
-                && silent < longest.map_or(last.saturating_sub(first), |longest| longest.saturating_mul(HUNG))
-        {
-            return None;
-        }
-        let (sender, receiver) = addresses(self.all, self.timed[at].connection)?;
-        let (cause, lost) = (CollectiveCause::Hang, ns(silent));
-        Some(Blame { at, cause, rank: sender, peer: Some(receiver), queue_pair: None, lost })
-    }
-
-    /// Whether packets of a request were sent again, and were not acknowledged any more.
-    fn is_resent_at_the_end(&self, at: usize) -> bool {
-        let one = &self.timed[at];
-        let request = self.all.connections.get(one.connection).and_then(|of| of.requests.get(one.request));
-        let mut chunks = request.into_iter().flat_map(|request| self.all.chunks_of(request));
-        chunks.any(|chunk| chunk.acknowledged.is_none() && chunk.again > Some(chunk.last.1))
-    }
-
-    /// The queue pair on which a request ended last, where it used several.
-    fn slowest_queue_pair(&self, at: usize) -> Option<u32> {
-        let one = &self.timed[at];
-        let request = self.all.connections.get(one.connection)?.requests.get(one.request)?;
-        let last =
-            self.all.chunks_of(request).max_by_key(|chunk| chunk.acknowledged.unwrap_or(chunk.last.1))?;
-        self.all.ways.get(last.way as usize).map(|way| way.key.dest_qp())
     }
 }
 

@@ -1,0 +1,57 @@
+//! Requests that never end.
+
+use std::collections::BTreeMap;
+
+use super::{
+    cut::{Timed, ns},
+    ends::addresses,
+    waits::{Blame, Waits},
+};
+use crate::report::CollectiveCause;
+
+/// A request hangs if it is silent so many times longer than the longest complete one took, and so long at least.
+const HUNG: i64 = 3;
+const HUNG_NS: i64 = 1_000_000;
+
+impl Waits<'_> {
+    /// A request that never ended, after a silence that is much longer than any request took, or in which it was only sent again.
+    pub(super) fn hung(&self) -> Option<Blame> {
+        let activity = |one: &Timed| one.last.or(one.cts).unwrap_or(one.begin);
+        let last = self.members.iter().map(|&at| activity(&self.timed[at])).max()?;
+        let first = self.members.iter().map(|&at| self.timed[at].begin).min()?;
+        let silent = self.all.last_ns.saturating_sub(last);
+        let is_open = |one: &Timed| one.shows_data && !one.is_complete;
+        let open = self.members.iter().copied().filter(|&at| is_open(&self.timed[at]));
+        let mut began: BTreeMap<usize, usize> = BTreeMap::new();
+        for one in self.members.iter().map(|&at| &self.timed[at]) {
+            let first = began.entry(one.connection).or_insert(one.request);
+            *first = (*first).min(one.request);
+        }
+        // One that was begun; else the one whose data usually begins first; else the earliest step: elements come long before their data.
+        let step = |one: &Timed| one.request - began.get(&one.connection).copied().unwrap_or(0);
+        let usually = |one: &Timed| self.usual.begins.get(&(one.connection, step(one))).copied();
+        let at = open.min_by_key(|&at| {
+            let one = &self.timed[at];
+            (one.first.is_none(), usually(one).unwrap_or(i64::MAX), step(one), activity(one))
+        })?;
+        let longest =
+            self.timed.iter().filter(|one| one.is_complete).map(|one| one.time.lasted_ns as i64).max();
+        if silent < HUNG_NS
+            || !self.is_resent_at_the_end(at)
+                && silent < longest.map_or(last.saturating_sub(first), |longest| longest.saturating_mul(HUNG))
+        {
+            return None;
+        }
+        let (sender, receiver) = addresses(self.all, self.timed[at].connection)?;
+        let (cause, lost) = (CollectiveCause::Hang, ns(silent));
+        Some(Blame { at, cause, rank: sender, peer: Some(receiver), queue_pair: None, lost })
+    }
+
+    /// Whether packets of a request were sent again, and were not acknowledged any more.
+    fn is_resent_at_the_end(&self, at: usize) -> bool {
+        let one = &self.timed[at];
+        let request = self.all.connections.get(one.connection).and_then(|of| of.requests.get(one.request));
+        let mut chunks = request.into_iter().flat_map(|request| self.all.chunks_of(request));
+        chunks.any(|chunk| chunk.acknowledged.is_none() && chunk.again > Some(chunk.last.1))
+    }
+}

@@ -1,0 +1,156 @@
+//! Paths that were slow, lost packets or were paused: what the data on their links explains, and which end several of them have in common.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    cut::{Timed, ns_between},
+    pace::{Lost, Part},
+    waits::{Blame, ROUND_TRIPS, WORTH, Waits},
+};
+use crate::report::{CollectiveCause, Topology};
+
+/// Requests of an operation that are compared with each other, at most.
+const MOST_COMPARED: usize = 2048;
+/// A request of so many bytes shows how fast a link is.
+const ENOUGH_BYTES: u64 = 16 << 10;
+
+impl Waits<'_> {
+    /// What most paths have for a round trip: a slow one has a longer one.
+    pub(super) fn round_trip(&self) -> u64 {
+        let mut all: Vec<u64> = self.ends.of.keys().map(|&of| self.short(of) / ROUND_TRIPS).collect();
+        all.sort_unstable();
+        all.get(all.len() / 2).copied().unwrap_or(0)
+    }
+
+    /// Bytes in a second that a link carries, as the fastest requests of the capture had them.
+    pub(super) fn speed(&self) -> Option<u64> {
+        let rate = |one: &Timed| {
+            let took = ns_between(one.first?, one.last?);
+            (one.is_complete && one.bytes >= ENOUGH_BYTES && took > 0)
+                .then(|| (u128::from(one.bytes) * 1_000_000_000 / u128::from(took)) as u64)
+        };
+        let mut rates: Vec<u64> = self.timed.iter().filter_map(rate).collect();
+        rates.sort_unstable();
+        rates.get(rates.len().checked_sub(1 + rates.len() / 10)?).copied().filter(|&rate| rate > 0)
+    }
+
+    /// How much longer the requests of a connection took than the data on its links explains: what its sender sent, or its receiver got, in their time,
+    /// at this speed, and a round trip.
+    pub(super) fn excess(&self, part: &Part, (speed, round_trip): (u64, u64)) -> u64 {
+        let Some(&first) = part.members.first() else { return 0 };
+        let connection = self.timed[first].connection;
+        let Some(&(sender, receiver)) = self.ends.of.get(&connection) else { return 0 };
+        let shares = |one: &Timed, (from, to): (i64, i64)| {
+            let (first, end) = (one.first.unwrap_or(one.end).max(one.begin), one.end);
+            let within = ns_between(first.max(from), end.min(to));
+            (u128::from(one.bytes) * u128::from(within) / u128::from(ns_between(first, end).max(1))) as u64
+        };
+        let excess = |&at: &usize| {
+            let one = &self.timed[at];
+            let span = (one.first.unwrap_or(one.end).max(one.begin), one.end);
+            let (mut sent, mut got) = (0u64, 0u64);
+            for other in self.members.iter().map(|&at| &self.timed[at]) {
+                let Some(ends) = self.ends.of.get(&other.connection) else { continue };
+                if ends.0 == sender {
+                    sent = sent.saturating_add(shares(other, span));
+                }
+                if ends.1 == receiver {
+                    got = got.saturating_add(shares(other, span));
+                }
+            }
+            let line = u128::from(sent.max(got)) * 1_000_000_000 / u128::from(speed.max(1));
+            one.time.transfer_ns.saturating_sub(line as u64).saturating_sub(round_trip)
+        };
+        if self.members.len() > MOST_COMPARED {
+            return 0;
+        }
+        part.members.iter().map(excess).fold(0, u64::saturating_add)
+    }
+
+    /// A path; or one of its ends, where that is what all slow paths have in common.
+    pub(super) fn slow_path(
+        &self,
+        parts: &BTreeMap<usize, Part>,
+        all: &BTreeMap<usize, Lost>,
+        (connection, lost): (usize, Lost),
+        lasted: u64,
+    ) -> Option<Blame> {
+        let part = parts.get(&connection)?;
+        let costs = |&&at: &&usize| {
+            let time = &self.timed[at].time;
+            time.network_ns
+        };
+        let at = *part.members.iter().max_by_key(costs)?;
+        let cause = lost.cause();
+        let lost_so = all.get(&connection)?.by(cause);
+        let slow: BTreeSet<usize> = all
+            .iter()
+            .filter(|(_, other)| other.by(cause) >= lost_so / 2)
+            .map(|(connection, _)| *connection)
+            .collect();
+        let lost_ns = match cause {
+            CollectiveCause::Recovering => lost.all().min(self.behind_others(&slow)),
+            _ => lost.all(),
+        };
+        let slow: BTreeSet<(usize, usize)> =
+            slow.iter().filter_map(|connection| self.ends.of.get(connection).copied()).collect();
+        let &(sender, receiver) = self.ends.of.get(&connection)?;
+        let host = |end: usize| self.shape.host_of(end);
+        let is_common =
+            |end: usize| slow.iter().all(|&(from, to)| [host(from), host(to)].contains(&host(end)));
+        let common = [sender, receiver].map(is_common);
+        let has_fast = |end: usize| {
+            let mut ends = parts.keys().filter_map(|connection| self.ends.of.get(connection));
+            ends.any(|ends| [host(ends.0), host(ends.1)].contains(&host(end)) && !slow.contains(ends))
+        };
+        let name = |end: usize| self.ends.names.get(end).cloned();
+        let (rank, peer) = match common {
+            [true, false] if slow.len() > 1 => (name(sender)?, None),
+            [false, true] => (name(receiver)?, None),
+            // Both ways between two: whichever is fast to nobody else.
+            [true, true] if slow.len() > 1 && !has_fast(receiver) && has_fast(sender) => {
+                (name(receiver)?, None)
+            }
+            [true, true] if slow.len() > 1 && !has_fast(sender) && has_fast(receiver) => {
+                (name(sender)?, None)
+            }
+            _ => (name(sender)?, name(receiver)),
+        };
+        let queue_pair = self.slowest_queue_pair(at);
+        (lost_ns.saturating_mul(WORTH) >= lasted && lost_ns > 0).then_some(Blame {
+            at,
+            cause,
+            rank,
+            peer,
+            queue_pair,
+            lost: lost_ns,
+        })
+    }
+
+    /// How much later than all others the connections between these hosts ended, where none waits for data of another.
+    fn behind_others(&self, slow: &BTreeSet<usize>) -> u64 {
+        if self.shape.topology != Topology::AllToAll {
+            return u64::MAX;
+        }
+        let paths: BTreeSet<(usize, usize)> =
+            slow.iter().filter_map(|connection| self.ends.of.get(connection).copied()).collect();
+        let is_slow = |one: &&Timed| {
+            let ends = self.ends.of.get(&one.connection);
+            ends.is_some_and(|&(from, to)| paths.contains(&(from, to)) || paths.contains(&(to, from)))
+        };
+        let of = |wanted: bool| {
+            let members = self.members.iter().map(|&at| &self.timed[at]);
+            members.filter(|one| is_slow(one) == wanted).map(|one| one.end).max()
+        };
+        of(true).zip(of(false)).map_or(u64::MAX, |(slow, others)| ns_between(others, slow))
+    }
+
+    /// The queue pair on which a request ended last, where it used several.
+    fn slowest_queue_pair(&self, at: usize) -> Option<u32> {
+        let one = &self.timed[at];
+        let request = self.all.connections.get(one.connection)?.requests.get(one.request)?;
+        let last =
+            self.all.chunks_of(request).max_by_key(|chunk| chunk.acknowledged.unwrap_or(chunk.last.1))?;
+        self.all.ways.get(last.way as usize).map(|way| way.key.dest_qp())
+    }
+}
