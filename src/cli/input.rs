@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -36,10 +36,10 @@ pub(super) type PartFiles = Vec<PathBuf>;
 
 impl Joining {
     /// The captures that are meant by these paths; a directory stands for all captures in it. The command will not write them.
-    pub(super) fn captures(&self, paths: &[PathBuf]) -> io::Result<Vec<PartFiles>> {
+    pub(super) fn captures(&self, paths: &[PathBuf]) -> anyhow::Result<Vec<PartFiles>> {
         let mut files = Vec::new();
         for path in paths {
-            match in_directory(path)? {
+            match in_directory(path).with_context(|| path.display().to_string())? {
                 found if found.is_empty() => files.push(path.clone()),
                 found => files.extend(found),
             }

@@ -33,7 +33,7 @@ pub(super) struct Merging {
 
 impl Merging {
     /// The traces that are meant by these paths, each with its captures.
-    pub(super) fn traces(&self, paths: &[PathBuf]) -> io::Result<Vec<Vec<PartFiles>>> {
+    pub(super) fn traces(&self, paths: &[PathBuf]) -> anyhow::Result<Vec<Vec<PartFiles>>> {
         let captures = self.joining.captures(paths)?;
         Ok(match self.merge {
             true => vec![captures],

@@ -24,6 +24,7 @@
 //! ```
 
 mod bins;
+mod by_psn;
 mod charts;
 mod line;
 mod pauses;

@@ -1,8 +1,13 @@
 //! What pictures need of a connection's direction: the data flow, what came back, and what the report says of its losses.
 
+use std::collections::{BTreeMap, HashSet};
+
 use hashbrown::HashMap;
 
-use super::{Axis, Bin, Hole, Kind, Line, Stretch, Timeline};
+use super::{
+    Axis, Bin, Hole, Kind, Line, Stretch, Timeline,
+    by_psn::{ByPsn, Span},
+};
 use crate::{
     analyze::model::{Address, Space},
     report::{self, Flow, Location, Sort, View},
@@ -122,8 +127,9 @@ impl Timeline {
         let back = peer.and_then(|peer| self.line_for(&peer));
         let episodes: Vec<_> =
             report.episodes.iter().filter(|episode| episode.flow == at).map(|e| e.into_owned()).collect();
-        let losses = losses(line, back, &episodes);
-        let waits = back.map_or_else(Vec::new, |back| waits(line, back));
+        let resent = Resent::of(line);
+        let losses = losses(line, back, &resent, &episodes);
+        let waits = back.map_or_else(Vec::new, |back| waits(&resent, back));
         let outstanding = match (back, self.axis) {
             (Some(back), Some(axis)) => outstanding(line, back, &axis),
             _ => Vec::new(),
@@ -149,29 +155,57 @@ fn ends_of(flow: &Flow) -> Option<super::Ends> {
     Some((address(&flow.src)?, address(&flow.dst)?, flow.dest_qp))
 }
 
-/// When a PSN was first retransmitted, at or after a time.
-fn resent(line: &Line, space: Space, psn: u32, after: i64) -> Option<(i64, u64)> {
-    let again = line.events.stretches().iter().filter(|event| {
-        event.kind == Kind::Again && event.space == space && event.to_ns >= after && event.has(psn)
-    });
-    let found = again.min_by_key(|event| event.from_ns)?;
-    let frame = if found.from_psn == psn { found.frame } else { 0 };
-    Some((found.time_of(psn), frame))
+/// What was retransmitted in a line.
+struct Resent<'a> {
+    line: &'a Line,
+    by_psn: ByPsn,
 }
 
-fn losses(line: &Line, back: Option<&Line>, episodes: &[report::Episode]) -> Vec<Loss> {
+impl Resent<'_> {
+    fn of(line: &Line) -> Resent<'_> {
+        let all = line.events.stretches().iter().enumerate();
+        let again = all.filter(|(_, event)| event.kind == Kind::Again).map(|(at, event)| {
+            let reach = Psn(event.to_psn).distance_from(Psn(event.from_psn)).max(0) as u32;
+            let span =
+                Span { psn: event.from_psn, packets: reach + 1, from_ns: event.from_ns, to_ns: event.to_ns };
+            (at, span)
+        });
+        Resent { line, by_psn: ByPsn::of(again) }
+    }
+
+    /// When a PSN was first retransmitted, at or after a time, and in which frame.
+    fn first(&self, space: Space, psn: u32, after: i64) -> Option<(i64, u64)> {
+        let events = self.line.events.stretches();
+        let found = &events[self.by_psn.earliest(psn, after, |at| events[at].space == space)?];
+        let frame = if found.from_psn == psn { found.frame } else { 0 };
+        Some((found.time_of(psn), frame))
+    }
+}
+
+/// The first NAK, in the order in which they were decided, for a PSN of a hole, at or after its time.
+fn nak_for<'a>(hole: &Hole, naks: &[&'a Stretch], by_psn: &BTreeMap<u32, Vec<usize>>) -> Option<&'a Stretch> {
+    let end = u64::from(hole.psn) + u64::from(hole.packets);
+    // PSNs are of 24 bits: a range may begin anew at 0.
+    let behind = end.checked_sub(1 << 24).map_or(0, |end| end as u32);
+    let here = by_psn.range(hole.psn..end.min(1 << 24) as u32).chain(by_psn.range(..behind));
+    let of =
+        |(_, places): (&u32, &Vec<usize>)| places.iter().copied().find(|&at| naks[at].from_ns >= hole.ns);
+    here.filter_map(of).min().map(|at| naks[at])
+}
+
+fn losses(line: &Line, back: Option<&Line>, resent: &Resent<'_>, episodes: &[report::Episode]) -> Vec<Loss> {
     let naks: Vec<&Stretch> = back
         .into_iter()
         .flat_map(|back| back.events.stretches())
         .filter(|event| event.kind == Kind::Nak && Syndrome(event.syndrome) == Syndrome::PSN_SEQUENCE_ERROR)
         .collect();
-    let in_hole =
-        |hole: &Hole, psn: u32| (0..hole.packets as i32).contains(&Psn(psn).distance_from(Psn(hole.psn)));
+    let mut naks_by_psn = BTreeMap::<u32, Vec<usize>>::new();
+    for (at, nak) in naks.iter().enumerate() {
+        naks_by_psn.entry(nak.from_psn).or_default().push(at);
+    }
     let mut all = Vec::new();
     for hole in line.holes.iter().filter(|hole| hole.missing() > 0) {
-        let nak = naks.iter().find(|nak| {
-            hole.space == Space::Request && nak.from_ns >= hole.ns && in_hole(hole, nak.from_psn)
-        });
+        let nak = (hole.space == Space::Request).then(|| nak_for(hole, &naks, &naks_by_psn)).flatten();
         let psn = nak.map_or(hole.psn, |nak| nak.from_psn);
         all.push(Loss {
             space: hole.space,
@@ -180,18 +214,23 @@ fn losses(line: &Line, back: Option<&Line>, episodes: &[report::Episode]) -> Vec
             place: if hole.resent > 0 { Place::BeforeTap } else { Place::NotSeen },
             ns: hole.ns,
             nak: nak.map(|nak| (nak.from_ns, nak.frame)),
-            resent: resent(line, hole.space, psn, hole.ns),
+            resent: resent.first(hole.space, psn, hole.ns),
         });
     }
+    let missing = line.holes.iter().enumerate();
+    let missing = missing.filter(|(_, hole)| hole.space == Space::Request && hole.missing() > 0);
+    let holes = ByPsn::of(missing.map(|(at, hole)| {
+        let &Hole { psn, packets, ns, .. } = hole;
+        (at, Span { psn, packets, from_ns: ns, to_ns: ns })
+    }));
     // What was asked for and had passed the tap.
     let mut after: Vec<Loss> = Vec::new();
     for nak in &naks {
         let psn = nak.from_psn;
-        let is_hole = line.holes.iter().any(|hole| {
-            hole.space == Space::Request && hole.missing() > 0 && hole.ns <= nak.from_ns && in_hole(hole, psn)
-        });
-        if !is_hole {
-            let resent = resent(line, Space::Request, psn, nak.from_ns);
+        // The one that shows first is enough.
+        let hole = holes.earliest(psn, i64::MIN, |_| true);
+        if hole.is_none_or(|at| line.holes[at].ns > nak.from_ns) {
+            let resent = resent.first(Space::Request, psn, nak.from_ns);
             let nak = Some((nak.from_ns, nak.frame));
             let ns = nak.map_or(0, |(ns, _)| ns);
             after.push(Loss {
@@ -205,6 +244,10 @@ fn losses(line: &Line, back: Option<&Line>, episodes: &[report::Episode]) -> Vec
             });
         }
     }
+    let mut known: HashSet<(bool, u32, i64)> = after
+        .iter()
+        .filter_map(|loss| Some((loss.space == Space::Response, loss.psn, loss.resent?.0)))
+        .collect();
     // Losses that no NAK tells of.
     for episode in episodes.iter().filter(|episode| episode.nak_frame.is_none()) {
         let space = match episode.space {
@@ -212,11 +255,8 @@ fn losses(line: &Line, back: Option<&Line>, episodes: &[report::Episode]) -> Vec
             _ => Space::Request,
         };
         let is_after = matches!(episode.location, Location::Downstream | Location::AckPath);
-        let is_known = || {
-            let near = |loss: &&Loss| loss.space == space && loss.psn == episode.lost_psn;
-            after.iter().filter(near).any(|loss| loss.resent.is_some_and(|(ns, _)| ns == episode.start_ns))
-        };
-        if is_after && !is_known() {
+        let key = (space == Space::Response, episode.lost_psn, episode.start_ns);
+        if is_after && known.insert(key) {
             after.push(Loss {
                 space,
                 psn: episode.lost_psn,
@@ -233,7 +273,7 @@ fn losses(line: &Line, back: Option<&Line>, episodes: &[report::Episode]) -> Vec
     all
 }
 
-fn waits(line: &Line, back: &Line) -> Vec<Wait> {
+fn waits(resent: &Resent<'_>, back: &Line) -> Vec<Wait> {
     let asked = back.events.stretches().iter().filter(|event| event.kind == Kind::RnrNak);
     asked
         .map(|nak| {
@@ -243,7 +283,7 @@ fn waits(line: &Line, back: &Line) -> Vec<Wait> {
             };
             Wait {
                 start_ns: nak.from_ns,
-                end_ns: resent(line, Space::Request, nak.from_psn, nak.from_ns).map(|(ns, _)| ns),
+                end_ns: resent.first(Space::Request, nak.from_psn, nak.from_ns).map(|(ns, _)| ns),
                 psn: nak.from_psn,
                 asked_ns: timer_us as u64 * 1000,
                 frame: nak.frame,
