@@ -95,7 +95,7 @@ impl Play<'_> {
     fn collective(&self, text: &str) -> anyhow::Result<Outcome> {
         let name = self.scenario.display();
         if self.links.is_some() {
-            bail!("--links: hosts around one switch have none to tell; expected without it");
+            bail!("--links: hosts around one switch have no links to write: leave --links away");
         }
         let mut scenario = Collective::parse(text).with_context(|| name.to_string())?;
         scenario.seed = self.seed.unwrap_or(scenario.seed);
@@ -119,7 +119,7 @@ impl Play<'_> {
     fn uet(&self, text: &str) -> anyhow::Result<Outcome> {
         let name = self.scenario.display();
         if self.links.is_some() {
-            bail!("--links: one tap has none to tell; expected without it");
+            bail!("--links: a scenario with one tap has no links to write: leave --links away");
         }
         let mut scenario = Uet::parse(text).with_context(|| name.to_string())?;
         scenario.seed = self.seed.unwrap_or(scenario.seed);

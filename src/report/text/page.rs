@@ -76,7 +76,7 @@ impl Page<'_> {
         let blanks = " ".repeat(lead_width);
         let (mut paint, mut lead) = (paint, lead);
         let mut line = String::new();
-        for word in clean(text).split_whitespace() {
+        for word in words(&clean(text)) {
             if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > room {
                 self.put(paint, lead, &line)?;
                 (paint, lead) = (Paint::Plain, &blanks);
@@ -85,7 +85,7 @@ impl Page<'_> {
             if !line.is_empty() {
                 line.push(' ');
             }
-            line.push_str(word);
+            line.push_str(&word);
         }
         self.put(paint, lead, &line)
     }
@@ -129,4 +129,24 @@ impl Table {
     pub(super) fn row(&mut self, cells: impl IntoIterator<Item: AsRef<str>>) {
         self.0.add_row(cells.into_iter().map(|cell| clean(cell.as_ref()).into_owned()));
     }
+}
+
+/// The words of a text, each number with its unit.
+fn words(text: &str) -> Vec<String> {
+    const UNITS: [&str; 19] = [
+        "%", "ns", "µs", "ms", "s", "min", "h", "d", "ppm", "B", "kB", "MB", "GB", "TB", "bit/s", "kbit/s",
+        "Mbit/s", "Gbit/s", "Tbit/s",
+    ];
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        let is_unit = UNITS.contains(&word.trim_end_matches([',', ';', ':', '.', ')']));
+        match words.last_mut() {
+            Some(number) if is_unit && number.ends_with(|c: char| c.is_ascii_digit()) => {
+                number.push(' ');
+                number.push_str(word);
+            }
+            _ => words.push(word.to_owned()),
+        }
+    }
+    words
 }
