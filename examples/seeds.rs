@@ -16,9 +16,9 @@ use std::{
 
 use properties::dissect::Input;
 use rdmawire::{
-    capture::{self, Format, Interface, Record, Sink, Time},
+    capture::{self, Format, Interface, Record, Sink, Source, Time},
     craft::{Packet, recipe},
-    dissect::{Dissection, dissect},
+    dissect::{Dissection, Link, dissect},
     wire::Kind,
 };
 use samples::Sample;
@@ -78,6 +78,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for n in 0..60 {
         seeds += save(&to, "analysis", &sequence(n, &mut random))?;
     }
+    for name in FOLLOWED {
+        for part in conversation(name)? {
+            seeds += save(&to, "followed", &part)?;
+        }
+    }
     for file in files(&frames)? {
         seeds += save(&to, "capture", &file)?;
     }
@@ -104,6 +109,46 @@ fn sequence(n: u8, random: &mut properties::Random) -> Vec<u8> {
         bytes.extend([answer as u8, opcode, how, p0, p1, p2, t0, t1]);
     }
     bytes
+}
+
+/// Captures with messages of upper layers and management.
+const FOLLOWED: [&str; 7] = [
+    "tests/data/opensm_ibsim.pcap.zst",
+    "pcaps/nvme_basic-A.pcap.zst",
+    "pcaps/nfs4_basic-A.pcap.zst",
+    "pcaps/iser_basic-A.pcap.zst",
+    "pcaps/srp_basic-A.pcap.zst",
+    "pcaps/smbdirect_basic-A.pcap.zst",
+    "pcaps/rds_basic-A.pcap.zst",
+];
+
+/// The first frames of a capture in a few parts, as [`properties::followed::followed`] takes them; long ones are left out.
+fn conversation(name: &str) -> Result<Vec<Vec<u8>>, Box<dyn std::error::Error>> {
+    const LONGEST: usize = 700;
+    const FRAMES: usize = 24;
+    const PARTS: usize = 3;
+    let mut source = capture::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join(name))?;
+    let mut parts = vec![Vec::new()];
+    let (mut n, mut before) = (0, None);
+    while let Some(record) = source.next()? {
+        if record.frame.len() > LONGEST {
+            continue;
+        }
+        if n == FRAMES {
+            n = 0;
+            if parts.len() == PARTS {
+                break;
+            }
+            parts.push(Vec::new());
+        }
+        let Some(part) = parts.last_mut() else { break };
+        let gap = record.time.0.saturating_sub(before.replace(record.time.0).unwrap_or(record.time.0));
+        part.extend([u8::from(record.link == Link::INFINIBAND), gap.max(1).ilog2() as u8]);
+        part.extend((record.frame.len() as u16).to_le_bytes());
+        part.extend(record.frame);
+        n += 1;
+    }
+    Ok(parts)
 }
 
 /// Something of everything the filter language has.

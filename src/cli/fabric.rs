@@ -5,13 +5,14 @@ use std::{
     path::PathBuf,
 };
 
-use anyhow::bail;
+use anyhow::{anyhow, bail};
 use clap::Args;
 
 use super::{
     Outcome,
     input::{PartFiles, each, say_damage},
     list::{self, Column, number, words},
+    output::{self, Kind, svg_path},
     signals::{STOP, end_on_signal},
     table_files::{TableDirectories, TableDirectory},
     trace::{Captures, Merging, Trace, name_of_trace, write_json},
@@ -19,6 +20,7 @@ use super::{
 use rdmawire::{
     dissect::dissect,
     fabric::{self, Report},
+    plot,
     report::{
         clean,
         table::write_rows,
@@ -34,6 +36,7 @@ use rdmawire::{
 #[command(after_help = "Examples:
   rdmawire fabric x.pcap
   rdmawire fabric x.pcap --csv subnet
+  rdmawire fabric x.pcap --svg subnet.svg
   rdmawire fabric x.pcap --json | jq '.links[] | select(.is_slower)'")]
 pub(super) struct Fabric {
     /// Capture files; - is standard input. Each capture is answered for by itself, unless they are merged.
@@ -50,6 +53,9 @@ pub(super) struct Fabric {
     /// Print a JSON object for each capture, on a line each.
     #[arg(long)]
     json: bool,
+    /// Draw nodes and links, as SVG: adapters below, switches above them; what is slower, not active or counted errors has another colour.
+    #[arg(long, value_name = "FILE.svg", value_parser = svg_path)]
+    svg: Option<PathBuf>,
     #[command(flatten)]
     tables: TableDirectories,
     /// Replace files that exist.
@@ -66,8 +72,10 @@ impl Fabric {
             _ => bail!("--way takes two LIDs, as in --way 1,14"),
         };
         let traces = self.merging.traces(&self.files)?;
-        if traces.len() > 1 && self.tables.are_asked() {
-            bail!("tables are of one subnet: with several captures, write them one by one, or --merge them");
+        if traces.len() > 1 && (self.tables.are_asked() || self.svg.is_some()) {
+            bail!(
+                "tables and pictures are of one subnet: with several captures, write them one by one, or --merge them"
+            );
         }
         let mut outcome = Outcome::Done;
         for captures in traces {
@@ -100,6 +108,11 @@ impl Fabric {
         let report = subnet.finish();
         for directory in self.tables.make(self.force) {
             self.write_tables(&directory?, &name, &report)?;
+        }
+        if let Some(path) = &self.svg {
+            let picture =
+                plot::subnet(&report, &name).map_err(|error| anyhow!("{}: {error}", clean(&name)))?;
+            output::write(path, Kind::Svg, self.force, picture.as_bytes())?;
         }
         if self.json {
             write_json(&source, &report, &mut out)?;
@@ -166,17 +179,13 @@ impl Fabric {
             ]
         })?;
         lists.write(&LINK, &report.links, |row| {
-            let speed = row.lanes.zip(row.lane_mbit_s).map_or(String::new(), |(lanes, mbit)| {
-                let slower = if row.is_slower == Some(true) { ", slower than possible" } else { "" };
-                format!("{lanes}x {} Gbit/s{slower}", f64::from(mbit) / 1000.0)
-            });
             vec![
                 row.a.clone(),
                 row.a_port.to_string(),
                 row.b.clone(),
                 row.b_port.to_string(),
                 row.state.clone().unwrap_or_default().into_owned(),
-                speed,
+                row.speed().unwrap_or_default(),
                 row.pairs_from_a.map_or(String::new(), count),
                 row.pairs_from_b.map_or(String::new(), count),
             ]

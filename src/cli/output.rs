@@ -189,6 +189,15 @@ fn is_same(one: &Path, other: &Path) -> bool {
     whole(one).zip(whole(other)).is_some_and(|(one, other)| one == other)
 }
 
+/// The name of a picture.
+///
+/// # Errors
+/// It ends in something else.
+pub(super) fn svg_path(path: &str) -> Result<PathBuf, String> {
+    let is_svg = Path::new(path).extension().is_some_and(|end| end.eq_ignore_ascii_case("svg"));
+    is_svg.then(|| path.into()).ok_or_else(|| "expected a name that ends in .svg: only SVG is written".into())
+}
+
 /// A capture that is begun.
 pub(super) struct CaptureFile {
     writer: Writer,

@@ -1,9 +1,6 @@
 //! `rdmawire plot`: pictures of a capture, as SVG or in the terminal.
 
-use std::{
-    io::Write,
-    path::{Path, PathBuf},
-};
+use std::{io::Write, path::PathBuf};
 
 use anyhow::{Context, anyhow};
 use clap::{Args, ValueEnum};
@@ -41,7 +38,7 @@ pub(super) struct Plot {
     #[arg(long, value_name = "FLOW")]
     flow: Option<String>,
     /// Write an SVG file, of which `rsvg-convert` makes a PNG. Without it, the picture is drawn in text.
-    #[arg(short, long, value_name = "FILE.svg", value_parser = svg)]
+    #[arg(short, long, value_name = "FILE.svg", value_parser = output::svg_path)]
     output: Option<PathBuf>,
     /// Replace the file if it exists and is no picture of an earlier run.
     #[arg(long)]
@@ -68,11 +65,6 @@ enum What {
     Matrix,
     /// Pauses over time.
     Pause,
-}
-
-fn svg(path: &str) -> Result<PathBuf, String> {
-    let is_svg = Path::new(path).extension().is_some_and(|end| end.eq_ignore_ascii_case("svg"));
-    is_svg.then(|| path.into()).ok_or_else(|| "expected a name that ends in .svg: only SVG is written".into())
 }
 
 fn size(text: &str) -> Result<(u32, u32), String> {

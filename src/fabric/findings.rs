@@ -7,7 +7,7 @@ use super::{
 use crate::report::units::{bytes, count, several};
 
 /// Counters that count what should not happen, and what it means.
-const BAD: [(&str, &str); 9] = [
+pub(super) const BAD: [(&str, &str); 9] = [
     ("symbol_error_counter", "symbol errors: the cable or its ends"),
     ("link_error_recovery_counter", "recoveries of the link: the cable or its ends"),
     ("link_downed_counter", "times that the link went down"),

@@ -2,11 +2,9 @@
 
 use std::borrow::Cow;
 
+use super::findings::BAD;
 use crate::{
-    report::{
-        field::records,
-        units::{count, several},
-    },
+    report::{field::records, units::several},
     wire::Field,
 };
 
@@ -361,15 +359,30 @@ impl SampleRow {
     }
 }
 
+impl LinkRow {
+    /// Lanes and speed of one, and whether both ends could do more.
+    pub fn speed(&self) -> Option<String> {
+        let (lanes, mbit) = self.lanes.zip(self.lane_mbit_s)?;
+        let slower = if self.is_slower == Some(true) { ", slower than possible" } else { "" };
+        Some(format!("{lanes}x {} Gbit/s{slower}", f64::from(mbit) / 1000.0))
+    }
+}
+
+impl CounterRow {
+    /// Whether it counted errors: of a cable, a port, or packets that were dropped.
+    pub fn counts_errors(&self) -> bool {
+        self.increase > 0 && BAD.iter().any(|(counter, _)| self.counter == *counter)
+    }
+}
+
 impl Report {
     /// What the capture shows, in a sentence.
     pub fn sentence(&self) -> String {
         let is = |kind: &str| self.nodes.iter().filter(|node| node.kind == kind).count() as u64;
         let (switches, adapters) = (is("switch"), is("channel adapter"));
         format!(
-            "{} {}, {}, {} from {}",
-            count(switches),
-            if switches == 1 { "switch" } else { "switches" },
+            "{}, {}, {} from {}",
+            several(switches, "switch"),
             several(adapters, "channel adapter"),
             several(self.links.len() as u64, "link"),
             several(self.datagrams, "management datagram"),

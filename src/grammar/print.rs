@@ -78,7 +78,7 @@ pub fn plural(n: u64, noun: &str) -> Cow<'_, str> {
     match noun.strip_suffix('y').filter(|stem| !stem.ends_with(['a', 'e', 'o'])) {
         _ if n == 1 => noun.into(),
         Some(stem) => format!("{stem}ies").into(),
-        None if noun.ends_with('s') => format!("{noun}es").into(),
+        None if noun.ends_with(['s', 'x']) || noun.ends_with("ch") => format!("{noun}es").into(),
         None => format!("{noun}s").into(),
     }
 }

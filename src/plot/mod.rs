@@ -1,4 +1,4 @@
-//! Pictures of a capture: of a flow's packets over PSN and time, rate, latency, hosts, pauses.
+//! Pictures of a capture: of a flow's packets over PSN and time, rate, latency, hosts, pauses, and of a [subnet].
 //!
 //! A [`Scene`] is one picture: points, lines, bands and cells with their axes. It is made from a [chart](crate::report::chart), which
 //! pages draw too, and drawn as [SVG](Scene::svg) or as [text](Scene::text). [`perfetto`] writes the same
@@ -10,12 +10,16 @@ mod braille;
 mod chart;
 pub mod perfetto;
 mod scene;
+#[cfg(feature = "cli")]
+mod subnet;
 
 use crate::{
     analyze::metric::timeline::{Axis, Kind, Timeline},
     report::{self, View},
 };
 pub use scene::{Colour, Layer, PlotAxis, Point, Scene, Shape};
+#[cfg(feature = "cli")]
+pub use subnet::subnet;
 
 /// The comment in each SVG that says who drew it.
 #[cfg(feature = "cli")]

@@ -48,6 +48,8 @@ records! {
         pub sls: Vec<u8>,
         /// Virtual lanes of native InfiniBand seen: those of the captured link.
         pub vls: Vec<u8>,
+        /// The P_Key of its first packet: the partition, of members with 0x8000.
+        pub p_key: u16,
         /// The application, where its connection's set-up was captured and shows it: as in the table setups.
         pub application: Option<Cow<'static, str>>,
         /// How the application is known: `service`, of whose convention a port says no more, or `private_data`, which can be no other's.

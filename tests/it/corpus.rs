@@ -19,7 +19,8 @@ const MEMORY_PER_BYTE: i64 = 64;
 
 /// Properties whose input is no frame: it says what traffic to make, or is text. A frame and three of its mutants are enough for them. They
 /// analyze what they make, some several times, and would take nine tenths of these tests.
-const OF_NO_FRAME: [&str; 7] = ["analysis", "recipe", "scenario", "shown", "state", "taps", "texts"];
+const OF_NO_FRAME: [&str; 8] =
+    ["analysis", "followed", "recipe", "scenario", "shown", "state", "taps", "texts"];
 
 fn run(what: &str, property: fn(&[u8]), input: &[u8]) {
     let start = Instant::now();

@@ -2,7 +2,7 @@
 
 use crate::properties::Random;
 use crate::support::{
-    programs::{cli, printed},
+    programs::{cli, ended, printed},
     scratch::Scratch,
 };
 use rdmawire::{
@@ -16,6 +16,31 @@ use std::net::Ipv4Addr;
 
 /// opensm's bring-up of ibsim's example `net.2sw2path4hca`, then saquery, perfquery and others, as umad gave and got their datagrams.
 const CAPTURE: &str = "tests/data/opensm_ibsim.pcap.zst";
+
+/// Each node is a box, each pair of nodes with links a line, adapters stand below the switches.
+#[test]
+fn the_picture_has_all_nodes_and_links() {
+    let scratch = Scratch::new("fabric-svg");
+    let file = scratch.join("subnet.svg");
+    printed(cli().args(["fabric", CAPTURE, "--svg"]).arg(&file));
+    let svg = std::fs::read_to_string(&file).unwrap();
+    let y = |name: &str| -> u32 {
+        let before = svg.split(&format!(">{name}</text>")).next().unwrap();
+        before.rsplit("y=\"").next().unwrap().split('"').next().unwrap().parse().unwrap()
+    };
+    for (switch, adapter) in
+        [("Switch1", "Hca1"), ("Switch2", "Hca4"), ("Switch1", "Hca3"), ("Switch2", "Hca2")]
+    {
+        assert!(y(switch) < y(adapter), "{switch} {adapter}");
+    }
+    assert_eq!(svg.matches("<path").count(), 5, "two links are of one pair");
+    assert!(svg.contains("Switch1 port 3 to Switch2 port 3, 4x 2.5 Gbit/s"), "{svg}");
+    // A picture of an earlier run is replaced, another file is not.
+    printed(cli().args(["fabric", CAPTURE, "--svg"]).arg(&file));
+    std::fs::write(&file, "mine").unwrap();
+    let (code, _, said) = ended(cli().args(["fabric", CAPTURE, "--svg"]).arg(&file));
+    assert!(code != Some(0) && said.contains("--force"), "{said}");
+}
 
 /// LIDs, nodes and forwarding tables are those of ibsim's own dump.
 #[test]

@@ -112,7 +112,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     // Source ports of queue pairs that the user names as the analysis has them.
     ("entropy", &["wire", "named", "dissect", "analyze"]),
     // Pictures of what the analysis has found.
-    ("plot", &["wire", "report", "analyze"]),
+    ("plot", &["wire", "report", "analyze", "fabric"]),
     (
         "cli",
         &[

@@ -10,7 +10,7 @@ use rdmawire::{
 use serde_json::Value;
 
 /// What an outline does not have.
-const IN_FULL: [&str; 20] = [
+const IN_FULL: [&str; 21] = [
     "uid",
     "src",
     "dst",
@@ -20,6 +20,7 @@ const IN_FULL: [&str; 20] = [
     "ttls",
     "sls",
     "vls",
+    "p_key",
     "application",
     "application_by",
     "opcodes",

@@ -294,7 +294,7 @@ fn lanes_of_a_native_flow_are_listed() {
         .iter()
         .map(|(sl, vl)| {
             recipe::parse(&format!(
-                "lrh sl={sl} vl={vl} / bth opcode=ud-send-only dest_qp=0x11 / deth src_qp=0x12 / payload 64"
+                "lrh sl={sl} vl={vl} / bth opcode=ud-send-only p_key=0x8007 dest_qp=0x11 / deth src_qp=0x12 / payload 64"
             ))
         })
         .map(|packet| packet.unwrap().build())
@@ -303,7 +303,7 @@ fn lanes_of_a_native_flow_are_listed() {
     let ended = analyzed(Options::default(), &frames);
     let flow = ended.report().flows.row(0).unwrap().into_owned();
     assert_eq!((flow.sls, flow.vls, flow.dscps), (vec![3, 4], vec![1, 2], vec![]));
-    assert_eq!(flow.application, None);
+    assert_eq!((flow.p_key, flow.application), (0x8007, None));
 }
 
 /// Frames that have the same time, 32 at a time.

@@ -7,6 +7,7 @@ pub mod capture;
 pub mod crc;
 pub mod dissect;
 pub mod filter;
+pub mod followed;
 pub mod frame;
 pub mod header;
 pub mod mutant;
@@ -34,6 +35,7 @@ pub const ALL: &[(&str, Property)] = &[
     ("crc", crc::agreement),
     ("dissect", dissect::dissection),
     ("filter", filter::expression),
+    ("followed", followed::followed),
     ("frame", frame::shown),
     ("header", header::header),
     ("mutant", mutant::mutated),

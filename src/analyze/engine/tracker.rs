@@ -520,7 +520,8 @@ impl Tracker {
     pub(super) fn begin(&mut self, key: &Key, packet: &Facts, metrics: &mut Metrics) -> FlowId {
         let (opcode, psn) = (packet.opcode(), packet.psn().0);
         let (key, service, is_cnp) = (*key, opcode.service(), opcode.is_cnp());
-        let begin = &Begin { key, service, encapsulation: packet.encapsulation(), time: packet.time(), psn };
+        let (encapsulation, time, p_key) = (packet.encapsulation(), packet.time(), packet.p_key());
+        let begin = &Begin { key, service, encapsulation, time, psn, p_key };
         let id = self.flows.add(begin).unwrap_or_else(|| self.evict_for(begin, metrics));
         self.capture.flow_began(packet.interface());
         self.network.passages.begin(id, packet.interface());
@@ -599,7 +600,8 @@ impl Tracker {
                 }
                 Some(Relief::Evict(id)) => {
                     let Flow { service, encapsulation, .. } = *self.flows.get_mut(id);
-                    let nobody = Begin { key: Key::default(), service, encapsulation, time, psn: 0 };
+                    let nobody =
+                        Begin { key: Key::default(), service, encapsulation, time, psn: 0, p_key: 0 };
                     self.evict(id, &nobody, metrics);
                     self.flows.vacate(id);
                 }
@@ -616,8 +618,9 @@ impl Tracker {
         metrics: &mut Metrics,
     ) {
         let old = self.flows.get_mut(id);
-        let (key, encapsulation, peer, epoch) = (old.key, old.encapsulation, old.peer, old.epoch + 1);
-        let mut new = self.flows.new_flow(&Begin { key, service, encapsulation, time, psn });
+        let Flow { key, encapsulation, peer, p_key, .. } = *old;
+        let epoch = old.epoch + 1;
+        let mut new = self.flows.new_flow(&Begin { key, service, encapsulation, time, psn, p_key });
         new.epoch = epoch;
         self.retire(id, new, false, metrics);
         if let Some(peer) = peer {

@@ -50,6 +50,7 @@ pub struct Facts {
     pub(super) pad: u8,
     pub(super) ecn: Ecn,
     pub(super) mark: Ecn,
+    pub(super) p_key: u16,
     /// The BTH's fifth and ninth bytes: FECN and BECN, AckReq.
     pub(super) bth_4: u8,
     pub(super) bth_8: u8,
@@ -143,6 +144,7 @@ impl Facts {
             pad: pad as u8,
             ecn: Ecn(tos & 3),
             mark,
+            p_key: bth.p_key().0,
             bth_4: bth.bytes()[4],
             bth_8: bth.bytes()[8],
             flags: flag(HAS_KEY, key.is_some())
@@ -205,6 +207,12 @@ impl Facts {
     #[inline(always)]
     pub fn opcode(&self) -> Opcode {
         self.opcode
+    }
+
+    /// The BTH's P_Key.
+    #[inline(always)]
+    pub fn p_key(&self) -> u16 {
+        self.p_key
     }
 
     /// The BTH's AckReq bit.

@@ -495,6 +495,7 @@ pub(crate) trait FastForm: Clone {
             pad: fast.pad() as u8,
             ecn: fast.ecn(),
             mark: fast.ecn(),
+            p_key: fast.headers[3] as u16,
             bth_4: (fast.headers[4] >> 56) as u8,
             bth_8: (fast.headers[4] >> 24) as u8,
             flags: IS_FAST | HAS_KEY | HAS_EXT_WORD | flag(HAS_IP_ID, is_ipv4),

@@ -249,6 +249,7 @@ fn fill_rest(row: &mut report::Flow, flow: &Flow, peer: Option<&Flow>) {
     (row.vlans, row.dscps, row.udp_src_ports, row.ttls) =
         (path_tags.vlans, path_tags.dscps, path_tags.ports, path_tags.ttls);
     (row.sls, row.vls) = (path_tags.sls, path_tags.vls);
+    row.p_key = flow.p_key;
     row.opcodes = opcodes(flow);
     row.messages.size_bytes = flow.requests.sizes.summary();
     row.path_mtu = mtu.map(|mtu| mtu.bytes);

@@ -294,6 +294,8 @@ pub(crate) struct Flow {
     pub(crate) evidence: u16,
     /// Attempts to find the opposite flow.
     pub(crate) attempts: u16,
+    /// Of its first packet.
+    pub(crate) p_key: u16,
 }
 
 /// The sizes of a flow's types: a state that a build with other types wrote does not fit.
@@ -331,7 +333,7 @@ pub(crate) fn state_at(icrc: State) -> usize {
 
 impl Flow {
     pub(crate) fn new(begin: &Begin) -> Flow {
-        let &Begin { key, service, encapsulation, time, psn } = begin;
+        let &Begin { key, service, encapsulation, time, psn, p_key } = begin;
         Flow {
             key,
             epoch: 0,
@@ -342,6 +344,7 @@ impl Flow {
             paired_by: None,
             evidence: 0,
             attempts: 0,
+            p_key,
             measure_at: 0,
             held: 0,
             is_shed: false,

@@ -61,6 +61,7 @@ pub(crate) struct Begin {
     pub(crate) encapsulation: Encapsulation,
     pub(crate) time: i64,
     pub(crate) psn: u32,
+    pub(crate) p_key: u16,
 }
 
 /// The number of flows that are kept, if as many are wanted.

@@ -59,6 +59,7 @@ pub(super) const FIGURES: &[Figure] = measures! {
         ["ttl"] Unit::Numbers, Choice, |flow| Value::several(&flow.ttls), "Times to live; of several as with dscp.";
         ["sl"] as "service level" Unit::Numbers, Choice, |flow| Value::several(&flow.sls), "Service levels of native InfiniBand; of several as with dscp.";
         ["vl"] as "virtual lane" Unit::Numbers, Choice, |flow| Value::several(&flow.vls), "Virtual lanes of native InfiniBand; of several as with dscp.";
+        ["p_key", "bth.p_key"] as "P_Key" Unit::Number, Choice, |flow| exact(flow.p_key.into()), "P_Key of its first packet, which names the partition: 0xffff is the default one.";
         ["path_mtu"] Unit::Bytes, Min, |flow| Value::given(flow.path_mtu.map(u64::from), &flow.why, "path_mtu"), "Path MTU.";
         ["packets"] Unit::Count, Sum, |flow| Value::exact(flow.packets), "Packets recorded.";
         ["wire_bytes"] as "bytes" Unit::Bytes, Sum, |flow| Value::exact(flow.wire_bytes), "Bytes on the wire, with preamble and gap.";

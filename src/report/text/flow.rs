@@ -15,6 +15,9 @@ use crate::report::{
     units::{bits, bytes, count, duration, percent, several, utc},
 };
 
+/// All ports are members of this partition, unless somebody configures others.
+const DEFAULT_P_KEY: u16 = 0xffff;
+
 /// Everything about the flow with this index; an index that is not there writes nothing.
 pub(super) fn in_depth(
     report: &View<'_>,
@@ -111,6 +114,7 @@ fn identity(report: &View<'_>, index: usize, flow: &Flow, page: &mut Page<'_>) -
         ("TTL", list(&flow.ttls, |v| v.to_string())),
         ("Service levels", list(&flow.sls, |v| v.to_string())),
         ("Virtual lanes", list(&flow.vls, |v| v.to_string())),
+        ("P_Key", (flow.p_key != DEFAULT_P_KEY).then(|| format!("{:#06x}", flow.p_key))),
         ("Application", flow.application.as_deref().map(str::to_owned)),
         ("Marks", marks(flow)),
         (
