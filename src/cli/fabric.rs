@@ -36,7 +36,6 @@ use rdmawire::{
 #[command(after_help = "Examples:
   rdmawire fabric x.pcap
   rdmawire fabric x.pcap --csv subnet
-  rdmawire fabric x.pcap --svg subnet.svg
   rdmawire fabric x.pcap --json | jq '.links[] | select(.is_slower)'")]
 pub(super) struct Fabric {
     /// Capture files; - is standard input. Each capture is answered for by itself, unless they are merged.
