@@ -20,7 +20,7 @@ use rdmawire::{
     sim::{
         self as scenario, Run, Scenario,
         collective::{Collective, Played, play},
-        uet::{self, Uet},
+        spray::{self, Spray},
     },
 };
 
@@ -64,8 +64,8 @@ impl Play<'_> {
         if Collective::is(&text) {
             return self.collective(&text);
         }
-        if Uet::is(&text) {
-            return self.uet(&text);
+        if Spray::is(&text) {
+            return self.spray(&text);
         }
         let mut scenario = Scenario::parse(&text).with_context(|| name.to_string())?;
         scenario.seed = self.seed.unwrap_or(scenario.seed);
@@ -115,15 +115,15 @@ impl Play<'_> {
         Ok(Outcome::Done)
     }
 
-    /// A scenario of Ultra Ethernet: one capture, and the truth about each context.
-    fn uet(&self, text: &str) -> anyhow::Result<Outcome> {
+    /// A scenario of Ultra Ethernet or MRC: one capture, and the truth about each context.
+    fn spray(&self, text: &str) -> anyhow::Result<Outcome> {
         let name = self.scenario.display();
         if self.links.is_some() {
             bail!("--links: a scenario with one tap has no links to write: leave --links away");
         }
-        let mut scenario = Uet::parse(text).with_context(|| name.to_string())?;
+        let mut scenario = Spray::parse(text).with_context(|| name.to_string())?;
         scenario.seed = self.seed.unwrap_or(scenario.seed);
-        let played = uet::play(&scenario).with_context(|| name.to_string())?;
+        let played = spray::play(&scenario).with_context(|| name.to_string())?;
         if let Some(output) = self.output {
             let options = capture::Options { force: self.force, ..capture::Options::default() };
             let format = format_of(output)?;

@@ -1,6 +1,9 @@
 //! Connections of MRC, the Multipath Reliable Connection.
 
-use super::units::{count, several};
+use super::{
+    Summary,
+    units::{count, duration, several},
+};
 
 records! {
     /// What one connection of MRC sent, and what its receiver said of it.
@@ -15,20 +18,33 @@ records! {
         pub dest_qp: u32,
         /// Paths that it took.
         pub paths: u64,
+        /// How evenly their bytes are spread: Jain's index, 1 where all paths carry the same, one over their number where one carries all.
+        pub path_fairness: Option<f64>,
         /// Packets of WRITEs, retransmissions and trimmed ones included.
         pub packets: u64,
         /// Their payload, without that of trimmed ones.
         pub payload_bytes: u64,
+        /// Retransmissions: they say so, or their PSN came before, or was NACKed.
+        pub retransmits: u64,
         /// Packets that say that they are retransmissions: the RTX bit.
         pub rtx_packets: u64,
-        /// Packets that are retransmissions by their PSN: it came before, was NACKed, or three SACKs showed it missing.
+        /// Packets that are retransmissions by their PSN: it came before, was NACKed, or three SACKs showed it missing; without the
+        /// bit, of the last only what is beyond the reordering that there was.
         pub inferred_retransmits: u64,
         /// Of the packets that are retransmissions by either, the share that is by both: 0 to 1; `None` without any.
         pub rtx_agreement: Option<f64>,
+        /// Retransmissions of packets that the tap had not seen: they were lost before it. Trimmed ones are in `trimmed` and `nacks_trimmed`.
+        pub lost_before_tap: u64,
+        /// Retransmissions of packets that the tap had seen, and their receiver did not have: they were lost behind it.
+        pub lost_after_tap: u64,
+        /// Retransmissions of what was not lost: the receiver had said that it had it, or the first transmission came after all.
+        pub spurious_retransmits: u64,
         /// Packets that came behind one with a higher PSN, and are no retransmissions. That is normal.
         pub reordered: u64,
         /// The furthest that one came behind the highest PSN.
         pub max_reorder_extent: u64,
+        /// Packets with a mark of congestion (ECN CE).
+        pub ce_packets: u64,
         /// Packets that a switch trimmed before the tap.
         pub trimmed: u64,
         /// Selective acknowledgements.
@@ -43,8 +59,28 @@ records! {
         pub skip_once: u64,
         /// SACKs that ask not to use a path any more.
         pub skip_always: u64,
+        /// Packets that took a path long after the tap had seen such a request: a sender that does not heed it.
+        pub after_skip: u64,
         /// Probes of the receiver's state.
         pub probes: u64,
+        /// Answers to them.
+        pub probe_answers: u64,
+        /// Messages that began.
+        pub messages: u64,
+        /// Messages of which SACKs say that all has arrived.
+        pub completed: u64,
+        /// From the first packet of a message to the SACK that completes it, in nanoseconds.
+        pub completion_ns: Option<Summary>,
+        /// From a packet to the SACK that it caused, at the tap, without retransmissions, in nanoseconds.
+        pub ack_rtt_ns: Option<Summary>,
+        /// The receive window that the last SACK gives, in packets.
+        pub window_packets: Option<u64>,
+        /// The most packets that were not acknowledged at once.
+        pub most_outstanding: Option<u64>,
+        /// Bytes that the receiver counted from the first SACK to the last.
+        pub receiver_bytes: Option<u64>,
+        /// The same in bits per second.
+        pub receiver_rate_bps: Option<u64>,
     }
 }
 
@@ -63,12 +99,20 @@ impl MrcConnection {
         if let Some(agreement) = self.rtx_agreement {
             text += &format!(", {:.1} % of them retransmissions by their PSN too", agreement * 100.0);
         }
-        text + &format!(
+        text += &format!(
             "; {} out of order, by {} at most; {}, {}",
             count(self.reordered),
             count(self.max_reorder_extent),
             several(self.sacks, "SACK"),
             several(self.nacks, "NACK"),
-        )
+        );
+        if self.spurious_retransmits > 0 {
+            text +=
+                &format!("; {} of what was not lost", several(self.spurious_retransmits, "retransmission"));
+        }
+        if let Some(rtt) = self.ack_rtt_ns.as_ref() {
+            text += &format!("; SACKs after {} (p50), {} (p99)", duration(rtt.p50), duration(rtt.p99));
+        }
+        text
     }
 }

@@ -114,12 +114,18 @@ records! {
         pub lost: u64,
         /// Retransmissions that took it.
         pub resent: u64,
-        /// Packets that came marked (CE).
+        /// Packets that came marked (CE), or of which SACKs of MRC say so.
         pub marked: u64,
         /// Packets that were overtaken by more packets than the flow has paths.
         pub late: u64,
-        /// Packets that a switch trimmed.
+        /// Packets that a switch trimmed: they came so, or NACKs of MRC say so.
         pub trimmed: u64,
+        /// From a packet of MRC to the SACK that it caused, at the tap: the mean, in nanoseconds.
+        pub ack_rtt_mean_ns: Option<u64>,
+        /// The longest.
+        pub ack_rtt_max_ns: Option<u64>,
+        /// When the receiver first asked not to use it any more, in nanoseconds since 1970.
+        pub skipped_ns: Option<i64>,
         /// When its last packet came, in nanoseconds since 1970.
         pub last_ns: i64,
         /// How it stands beside the others.

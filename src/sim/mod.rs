@@ -43,7 +43,7 @@ mod rng;
 mod text;
 mod untidy;
 
-use std::{fmt, net::IpAddr, ops::RangeInclusive};
+use std::{net::IpAddr, ops::RangeInclusive};
 
 use serde::Deserialize;
 
@@ -103,7 +103,7 @@ macro_rules! entries {
 macro_rules! checked {
     ($name:ident { $($field:ident $($range:expr)?,)* }) => {
         impl Checked for $name {
-            fn check(&self, at: fmt::Arguments<'_>, _: Option<Bounds>) -> Result<(), Error> {
+            fn check(&self, at: std::fmt::Arguments<'_>, _: Option<Bounds>) -> Result<(), Error> {
                 $(self.$field.check(format_args!("{at}: {}", stringify!($field)), checked!(@ $($range)?))?;)*
                 Ok(())
             }
@@ -115,7 +115,7 @@ macro_rules! checked {
 
 // It uses the macros above.
 pub mod collective;
-pub mod uet;
+pub mod spray;
 
 /// A share of packets or frames.
 const SHARE: RangeInclusive<f64> = 0.0..=1.0;

@@ -169,6 +169,7 @@ fn made_by_hand(found: &mut Found) {
 
     look("a path of MRC that is not to be used, and incast", crate::mrc::skipped_and_trimmed(), found);
 
+    look("a sender of MRC that does not heed its receiver", crate::spray_played::ignored_skips(), found);
     look("Ultra Ethernet", crate::uet::in_trouble(), found);
 
     let mut analysis = Analysis::new(Options { max_flows: 4, ..Options::default() });

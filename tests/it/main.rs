@@ -135,6 +135,7 @@ mod shipped_scenarios;
 #[cfg(feature = "sim")]
 mod slow;
 #[cfg(feature = "state")]
+mod spray_played;
 mod state;
 #[cfg(feature = "cli")]
 mod tables;
@@ -150,7 +151,6 @@ mod truncate;
 mod truth;
 mod uet;
 #[cfg(feature = "sim")]
-mod uet_played;
 mod vectors;
 #[cfg(feature = "cli")]
 mod wireshark;

@@ -209,6 +209,10 @@ impl Tracker {
         if service == Service::Mrc
             && let Some(d) = whole
         {
+            let shape = opcode.shape();
+            if shape.payload == PayloadRule::Full && shape.allows(facts.payload()) {
+                self.trims.full_packet(facts.payload());
+            }
             self.mrc.on_packet(id, facts, d, self.options.max_memory);
             flow = self.flows.get_mut(id);
         }

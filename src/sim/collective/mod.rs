@@ -26,8 +26,6 @@ mod play;
 mod topology;
 mod truth;
 
-use std::fmt;
-
 use serde::Deserialize;
 
 use super::{

@@ -7,9 +7,9 @@ use super::{
     sums::Sums,
 };
 use crate::report::{
-    Affected, CollectiveCause, Congestion, FlowPath, Head, MarkedFlow, NotDecoded, OneSided, PathState,
-    Pause, PauseCulprit, PauseViolations, SlowFlow, Space, TimeCause, TimeShare, UetContext, UetCount,
-    UetCounted,
+    Affected, CollectiveCause, Congestion, FlowPath, Head, MarkedFlow, MrcConnection, NotDecoded, OneSided,
+    PathState, Pause, PauseCulprit, PauseViolations, SlowFlow, Space, TimeCause, TimeShare, UetContext,
+    UetCount, UetCounted,
     units::{bits, bytes, count, duration, percent, priority, several},
 };
 
@@ -146,6 +146,10 @@ pub(super) fn bad_paths(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnM
             PathState::Trimming => {
                 format!("trims: {} of {} came trimmed", count(sum(|p| p.trimmed)), several(packets, "packet"))
             }
+            PathState::Slow if sum(|p| p.late) == 0 => format!(
+                "is slow: SACKs for its packets come after {} on average",
+                duration(first.ack_rtt_mean_ns.unwrap_or(0))
+            ),
             PathState::Slow => format!(
                 "is slow: {} of {} were overtaken",
                 count(sum(|p| p.late)),
@@ -186,6 +190,50 @@ pub(super) fn skipped_paths(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn
             first.dst
         );
         say(Seen::new(n, text));
+    }
+}
+
+/// Retransmissions of MRC: one for each receiver.
+pub(super) fn mrc_retransmits(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    let mut by_receiver = std::collections::BTreeMap::<&str, Vec<&MrcConnection>>::new();
+    for one in head.mrc.iter().filter(|one| one.retransmits > 0) {
+        by_receiver.entry(&one.dst).or_default().push(one);
+    }
+    for (receiver, connections) in by_receiver {
+        let sum = |of: fn(&MrcConnection) -> u64| connections.iter().map(|one| of(one)).sum::<u64>();
+        let again = sum(|one| one.retransmits);
+        let mut text = format!(
+            "{} of {} to {receiver} are retransmissions, in {}",
+            count(again),
+            several(sum(|one| one.packets), "packet"),
+            several(connections.len() as u64, "connection"),
+        );
+        for (n, what) in [
+            (sum(|one| one.lost_before_tap), "lost before the tap"),
+            (sum(|one| one.lost_after_tap), "lost behind it"),
+            (sum(|one| one.nacks_trimmed.max(one.trimmed)), "trimmed"),
+            (sum(|one| one.nacks - one.nacks_trimmed), "refused by the receiver"),
+            (sum(|one| one.spurious_retransmits), "not lost at all"),
+        ] {
+            if n > 0 {
+                text += &format!("; {} {what}", count(n));
+            }
+        }
+        say(Seen::new(again, text));
+    }
+}
+
+/// Senders of MRC that do not heed their receivers: one for each.
+pub(super) fn mrc_skip_ignored(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    for one in head.mrc.iter().filter(|one| one.after_skip > 0) {
+        let text = format!(
+            "{} of QP {:#x} {} \u{2192} {} took paths that its receiver had asked to skip",
+            several(one.after_skip, "packet"),
+            one.dest_qp,
+            one.src,
+            one.dst
+        );
+        say(Seen::new(one.after_skip, text));
     }
 }
 

@@ -335,6 +335,16 @@ pub static FINDINGS: &[FindingKind] = findings! {
         "look for what only these paths have, by their counters of errors and drops; a path that is still used shows a sender that ignores it"
         Capture(capture::skipped_paths);
 
+    "mrc.retransmitted" Warning []
+        "Packets of MRC were sent again: the network lost or trimmed them, the receiver refused them, or the sender was too impatient."
+        "see tables mrc and paths: a path that loses more than the others has a finding of its own; retransmissions of what was not lost say that the sender takes reordering for loss"
+        Capture(capture::mrc_retransmits);
+
+    "mrc.skip_ignored" Warning []
+        "A sender of MRC still uses paths that its receiver asked to skip always."
+        "the receiver takes these paths for bad: look at the sender's version, and at how it chooses paths"
+        Capture(capture::mrc_skip_ignored);
+
     "trimmed.last_hop" Warning []
         "Receivers of MRC or Ultra Ethernet say that the last switch before them trims: more was sent to them than their link carries."
         "that is incast: see who sends to the receiver at the same time; the fabric before the last switch is not the cause"

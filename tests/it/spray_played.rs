@@ -1,0 +1,330 @@
+//! Scenarios of Ultra Ethernet and MRC: what the analysis finds of each context and path is what was played.
+
+use rdmawire::{
+    analyze::{Analysis, Options},
+    capture::{Record, Time},
+    dissect::Link,
+    report::{FlowPath, MrcConnection, PathState, Report, UetCounted, UetState},
+    sim::spray::{Played, Spray, TrueContext, play},
+};
+
+fn played(kind: &str, text: &str) -> Played {
+    let scenario = Spray::parse(&format!("kind = \"{kind}\"\n{text}"));
+    play(&scenario.unwrap_or_else(|error| panic!("{error}\n{text}"))).unwrap()
+}
+
+fn analyzed(played: &Played) -> Report {
+    analysis(played).finish()
+}
+
+fn analysis(played: &Played) -> Analysis {
+    let mut analysis = Analysis::new(Options::default());
+    for frame in played.frames() {
+        let (time, wire_len) = (Time(frame.time_ns), frame.wire_len);
+        analysis.push(&Record { time, link: Link::ETHERNET, interface: 0, wire_len, frame: &frame.bytes });
+    }
+    analysis
+}
+
+/// All that is counted of contexts is true.
+fn check(text: &str) -> (Played, Report) {
+    let played = played("uet", text);
+    let report = analyzed(&played);
+    assert_eq!(report.head.uet.len(), played.truth.contexts.len(), "{text}");
+    for truth in &played.truth.contexts {
+        let row = report.head.uet.iter().find(|row| row.spdcid == truth.spdcid).expect("its row");
+        assert_eq!(
+            (&row.src, &row.dst, row.dpdcid, row.state),
+            (&truth.src, &truth.dst, Some(truth.dpdcid), UetState::Closed),
+            "{text}"
+        );
+        assert_eq!(
+            (row.packets, row.retransmits, row.trimmed, row.ce_packets),
+            (Some(truth.packets), Some(truth.retransmits), Some(truth.trimmed), Some(truth.ce_packets)),
+            "{text}: {truth:?}"
+        );
+        assert_eq!(
+            (row.acks, row.marked_acks, row.sacked_missing, row.nacks),
+            (
+                Some(truth.acks),
+                Some(truth.marked_acks),
+                Some(truth.sacked_missing),
+                Some(truth.nacks.values().sum())
+            ),
+            "{text}: {truth:?}"
+        );
+        // What says that it is a retransmission is one by its PSN too, but where nobody told the sender.
+        // Late, too: an overtaken packet that was taken for lost came after all.
+        if truth.timeouts == 0 && truth.retransmits > 0 && !text.contains("late") {
+            assert_eq!(row.retransmit_agreement, Some(1.0), "{text}: {row:?}");
+        }
+        let counts = |counted: UetCounted, from: u8| {
+            let of = report.head.uet_counts.iter().filter(move |one| one.spdcid == truth.spdcid);
+            of.filter(move |one| one.counted == counted && one.code >= from)
+                .map(|one| (one.code, one.count))
+                .collect::<std::collections::BTreeMap<_, _>>()
+        };
+        assert_eq!(counts(UetCounted::Nack, 0), truth.nacks, "{text}");
+        assert_eq!(counts(UetCounted::ReturnCode, 2), truth.return_codes, "{text}");
+    }
+    (played, report)
+}
+
+fn ids(report: &Report) -> Vec<&str> {
+    let of = report.head.findings.iter().map(|finding| &*finding.id);
+    of.filter(|id| id.starts_with("uet.") || id.starts_with("trimmed.")).collect()
+}
+
+#[test]
+fn contexts_are_what_was_played() {
+    for tap in ["sender", "receiver"] {
+        for trouble in [
+            "",
+            "loss = 0.02",
+            "trim = 0.05",
+            "trim = 0.05\nlast_hop = false",
+            "late = 0.2",
+            "ce = 0.1",
+            "refuse = 0.03",
+            "fail = 0.3",
+            "loss = 0.01\ntrim = 0.03\nlate = 0.1\nce = 0.1\nrefuse = 0.01\nfail = 0.1",
+            "size = 100\nmessages = 200\nloss = 0.02",
+            "size = 9000\nmessages = 64\ntrim = 0.1\nwindow = 64",
+        ] {
+            for seed in 1..4 {
+                let (played, report) =
+                    check(&format!("seed = {seed}\ntap = \"{tap}\"\ncontexts = 3\nreceivers = 2\n{trouble}"));
+                let lost: u64 = played.truth.contexts.iter().map(|one| one.lost).sum();
+                assert_eq!(lost > 0, trouble.contains("loss"), "{trouble}");
+                if trouble.is_empty() || trouble == "ce = 0.1" {
+                    assert_eq!(ids(&report), Vec::<&str>::new(), "{tap} {trouble}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn each_trouble_has_its_finding() {
+    for (trouble, found) in [
+        ("loss = 0.05", &["uet.retransmitted"][..]),
+        ("trim = 0.1", &["trimmed.last_hop", "uet.retransmitted"]),
+        ("refuse = 0.1", &["uet.retransmitted", "uet.nack"]),
+        ("fail = 0.5", &["uet.failed"]),
+    ] {
+        let (_, report) = check(trouble);
+        let mut ids = ids(&report);
+        ids.sort_unstable();
+        let mut found = found.to_vec();
+        found.sort_unstable();
+        assert_eq!(ids, found, "{trouble}");
+    }
+}
+
+/// The same seed is the same capture; nothing is played for ever.
+#[test]
+fn a_scenario_is_what_its_seed_says_and_ends() {
+    let of = |seed: u64| {
+        let frames = played("uet", &format!("seed = {seed}\nloss = 0.05")).frames().to_vec();
+        frames.into_iter().map(|frame| (frame.time_ns, frame.bytes)).collect::<Vec<_>>()
+    };
+    assert_eq!(of(7), of(7));
+    assert_ne!(of(7), of(8));
+    for kind in ["uet", "mrc"] {
+        for text in ["refuse = 1.0", "trim = 1.0", "loss = 1.0"] {
+            let scenario = Spray::parse(&format!("kind = \"{kind}\"\n{text}")).unwrap();
+            assert!(play(&scenario).is_err(), "{kind}: {text}");
+        }
+    }
+    for text in [
+        "kind = \"uet\"\nsize = \"1GB\"\nmtu = 64\nmessages = 1000",
+        "kind = \"uet\"\nloss = 2",
+        "kind = \"uet\"\nwhat = 1",
+        "kind = \"uet\"\nipv6 = true",
+        "kind = \"mrc\"\npaths = 4\n[[path]]\nnumber = 4",
+    ] {
+        assert!(Spray::parse(text).is_err(), "{text}");
+    }
+}
+
+/// A connection of MRC, and its row.
+fn connections<'a>(
+    played: &'a Played,
+    report: &'a Report,
+) -> impl Iterator<Item = (&'a TrueContext, &'a MrcConnection)> {
+    played.truth.contexts.iter().map(|truth| {
+        let row = report.head.mrc.iter().find(|row| row.dest_qp == u32::from(truth.dpdcid));
+        (truth, row.expect("its row"))
+    })
+}
+
+/// All that is counted of connections of MRC and of their paths is true.
+fn check_mrc(text: &str) -> (Played, Report) {
+    let played = played("mrc", text);
+    let report = analyzed(&played);
+    assert_eq!(report.head.mrc.len(), played.truth.contexts.len(), "{text}");
+    let is_before = text.contains("\"sender\"");
+    for (truth, row) in connections(&played, &report) {
+        assert_eq!((&row.src, &row.dst), (&truth.src, &truth.dst), "{text}");
+        assert_eq!(
+            (row.packets, row.rtx_packets, row.ce_packets),
+            (truth.packets, truth.retransmits, truth.ce_packets),
+            "{text}: {truth:?}"
+        );
+        // The last packet of a message may be short: where all lengths are new, only its NACK says that it was trimmed.
+        if text.contains("\"ip\"") || text.contains("\"none\"") || !text.contains("trim") {
+            assert_eq!(row.trimmed, truth.trimmed, "{text}: {truth:?}");
+        }
+        assert!(row.trimmed <= truth.trimmed, "{text}: {truth:?}");
+        assert_eq!(
+            (row.sacks, row.nacks, row.skip_once + row.skip_always, row.probes, row.completed),
+            (truth.acks, truth.nacks.values().sum(), truth.marked_acks, truth.probes, truth.completed),
+            "{text}: {truth:?}"
+        );
+        assert_eq!(row.spurious_retransmits, truth.spurious, "{text}: {row:?} {truth:?}");
+        assert_eq!(row.retransmits, truth.retransmits, "{text}: {row:?}");
+        if truth.timeouts == 0 && truth.retransmits > 0 {
+            assert_eq!(row.rtx_agreement, Some(1.0), "{text}: {row:?} {truth:?}");
+        }
+        // What the counter counts is rounded, and begins with the first SACK.
+        let counted = row.receiver_bytes.unwrap_or(0);
+        assert!(truth.received_bytes.abs_diff(counted) <= 4096 + 512, "{text}: {row:?} {truth:?}");
+        for path in &truth.paths {
+            let found = report.head.paths.iter().find(|row| {
+                row.dest_qp == u32::from(truth.dpdcid)
+                    && (row.udp_src_port, row.flow_label) == (path.udp_src_port, path.flow_label)
+            });
+            let Some(found) = found else {
+                assert_eq!(path.packets, 0, "{text}: {path:?}");
+                continue;
+            };
+            assert_eq!(
+                (found.packets, found.resent, found.trimmed, found.skipped_ns),
+                (path.packets, path.retransmits, path.trimmed, path.skipped_ns),
+                "{text}: {path:?}"
+            );
+            assert_eq!(found.marked, path.marked_acks.max(path.ce_packets), "{text}: {path:?}");
+            let lost = if is_before { path.lost + path.trimmed } else { path.trimmed };
+            assert_eq!(found.lost, lost, "{text}: {found:?} {path:?} {truth:?}");
+        }
+    }
+    (played, report)
+}
+
+#[test]
+fn connections_of_mrc_are_what_was_played() {
+    for tap in ["sender", "receiver"] {
+        for trouble in [
+            "",
+            "ipv6 = true\npaths = 32",
+            "loss = 0.02",
+            "ipv6 = true\nloss = 0.02\ntimestamps = false",
+            "trim = 0.05",
+            "trim = 0.05\nlast_hop = false\ntrim_lengths = \"none\"\nsize = 9000\nmessages = 64",
+            "trim = 0.05\ntrim_lengths = \"ip\"",
+            "ce = 0.1",
+            "refuse = 0.03",
+            "size = 100\nmessages = 200\nloss = 0.02",
+            "loss = 0.01\ntrim = 0.03\nce = 0.1\nrefuse = 0.01",
+            "late = 0.2\npatience = 60",
+            "[[path]]\nnumber = 3\ndelay = \"20us\"",
+        ] {
+            for seed in 1..4 {
+                let text = format!("seed = {seed}\ntap = \"{tap}\"\ncontexts = 3\nreceivers = 2\n{trouble}");
+                let (_, report) = check_mrc(&text);
+                if matches!(trouble, "" | "ce = 0.1")
+                    || trouble.starts_with("late")
+                    || trouble.ends_with("32")
+                {
+                    assert_eq!(mrc_ids(&report), Vec::<&str>::new(), "{text}");
+                }
+            }
+        }
+    }
+}
+
+fn mrc_ids(report: &Report) -> Vec<&str> {
+    let of = report.head.findings.iter().map(|finding| &*finding.id);
+    of.filter(|id| ["mrc.", "path.", "trimmed."].iter().any(|begin| id.starts_with(begin))).collect()
+}
+
+/// The paths that do not stand as the others do.
+fn bad(report: &Report) -> Vec<&FlowPath> {
+    report.head.paths.iter().filter(|path| path.state != PathState::Good).collect()
+}
+
+/// One path of sixteen is bad: it is named at both taps, and no other.
+#[test]
+fn the_bad_path_of_mrc_is_named_and_no_other() {
+    for tap in ["sender", "receiver"] {
+        for (trouble, states) in [
+            ("loss = 0.2", &[PathState::Lossy, PathState::Dead][..]),
+            ("trim = 0.2", &[PathState::Trimming][..]),
+            ("ce = 0.2", &[PathState::Congested, PathState::Skipped][..]),
+            ("ce = 0.9", &[PathState::Skipped][..]),
+            ("delay = \"30us\"", &[PathState::Slow][..]),
+            ("dead_at = \"20us\"", &[PathState::Dead][..]),
+        ] {
+            for seed in 1..6 {
+                let text = format!(
+                    "seed = {seed}\ntap = \"{tap}\"\nsize = \"256KiB\"\nmessages = 40\npaths = 16\nwindow = 64\npatience = 60\n[[path]]\nnumber = 5\n{trouble}"
+                );
+                let report = analyzed(&played("mrc", &text));
+                // Losses before the tap are on no path that it could know.
+                if tap == "receiver" && trouble.starts_with("loss") {
+                    continue;
+                }
+                let bad = bad(&report);
+                assert!(!bad.is_empty(), "{text}\n{:?}", report.head.paths);
+                for path in bad {
+                    assert_eq!(path.udp_src_port, 0xc005, "{text}: {path:?}");
+                    assert!(states.contains(&path.state), "{text}: {path:?}");
+                }
+            }
+        }
+    }
+}
+
+/// Answers to the packets of a path take as long as it makes them, to the nanosecond.
+#[test]
+fn delays_of_paths_are_those_played() {
+    let text = "tap = \"sender\"\npaths = 4\npatience = 60\n[[path]]\nnumber = 2\ndelay = \"7us\"";
+    let report = analyzed(&played("mrc", text));
+    let rtts: Vec<_> =
+        report.head.paths.iter().map(|path| (path.udp_src_port, path.ack_rtt_mean_ns)).collect();
+    for (port, rtt) in rtts {
+        assert_eq!(rtt, Some(if port == 0xc002 { 11_000 } else { 4_000 }), "{port:#x}");
+    }
+}
+
+/// A path is marked always, its receiver asks to skip it, and its sender does not.
+pub(crate) fn ignored_skips() -> Analysis {
+    let text = "heeds_skip = false\nsize = \"256KiB\"\nmessages = 40\n[[path]]\nnumber = 3\nce = 1.0";
+    analysis(&played("mrc", text))
+}
+
+/// A sender that does not heed its receiver is told of; one that does is not.
+#[test]
+fn a_sender_that_ignores_skips_is_told_of() {
+    for heeds in [true, false] {
+        for tap in ["sender", "receiver"] {
+            let text = format!(
+                "tap = \"{tap}\"\nheeds_skip = {heeds}\nsize = \"256KiB\"\nmessages = 40\n[[path]]\nnumber = 3\nce = 1.0"
+            );
+            let report = analyzed(&played("mrc", &text));
+            let ids = mrc_ids(&report);
+            assert!(ids.contains(&"path.skipped"), "{text}: {ids:?}");
+            assert_eq!(ids.contains(&"mrc.skip_ignored"), !heeds, "{text}: {ids:?}");
+        }
+    }
+}
+
+/// A sender that takes every packet that comes late for lost sends again what was not lost.
+#[test]
+fn impatience_is_no_loss() {
+    let text = "tap = \"sender\"\nlate = 0.1\nlate_by = \"2us\"\npatience = 2";
+    let (played, report) = check_mrc(text);
+    let (truth, row) = connections(&played, &report).next().unwrap();
+    assert!(truth.spurious > 4, "{truth:?}");
+    assert_eq!((row.lost_before_tap, row.lost_after_tap), (0, 0), "{row:?}");
+}
