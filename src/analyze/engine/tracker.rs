@@ -643,7 +643,7 @@ impl Tracker {
             return self.flows.drop_held(&old);
         }
         let mut flow = Box::new(std::mem::replace(place, new));
-        finish(id, &mut flow, &self.config, &mut self.resolved, metrics);
+        finish(id, &mut flow, None, &self.config, &mut self.resolved, metrics);
         flow.forget();
         if self.flows.keep_retired(&mut flow) {
             self.retired.push(Retired { flow, evicted });
@@ -693,8 +693,11 @@ impl Tracker {
         self.tell_open_silences(metrics);
         self.config.is_coarse = self.coarse_ns().is_some();
         self.config.is_sparse = is_sparse(&self.flows.flows);
-        for (id, flow) in (0..).map(FlowId).zip(&mut self.flows.flows) {
-            finish(id, flow, &self.config, &mut self.resolved, metrics);
+        for at in 0..self.flows.flows.len() {
+            let peer = self.flows.flows[at].peer.and_then(|FlowId(peer)| self.flows.flows.get(peer as usize));
+            let reaction = peer.and_then(|peer| peer.requests.fastest_reaction());
+            let Some(flow) = self.flows.flows.get_mut(at) else { continue };
+            finish(FlowId(at as u32), flow, reaction, &self.config, &mut self.resolved, metrics);
         }
         self.config.histories.drain(|history| metrics.on_history(&history));
         self.network.pauses.each_open(self.capture.last, &mut |paused| metrics.on_pause(paused));
@@ -719,10 +722,11 @@ fn is_sparse(flows: &[Flow]) -> bool {
     holes >= 4 && 2 * missing > all
 }
 
-/// Decides what a flow has left open.
+/// Decides what a flow has left open. `reaction`: the shortest time in which the other end reacted to NAKs.
 fn finish(
     id: FlowId,
     flow: &mut Flow,
+    reaction: Option<i64>,
     config: &TrackConfig,
     resolved: &mut Vec<Resolved>,
     metrics: &mut Metrics,
@@ -731,7 +735,7 @@ fn finish(
     requests.finish(ids, config, resolved);
     notify(metrics, resolved, (id, Space::Request, *encapsulation), 0);
     if let Some(responses) = responses.get_mut() {
-        responses.finish(ids, config, resolved);
+        responses.finish(reaction, ids, config, resolved);
         notify(metrics, resolved, (id, Space::Response, *encapsulation), 0);
     }
 }

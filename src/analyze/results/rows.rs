@@ -301,17 +301,17 @@ fn lost_requests(flow: &Flow) -> Lost {
     Place::ALL.map(|place| flow.requests.counts.lost_at(place))
 }
 
-/// Losses of responses: those of data are tracked, of acknowledgements little can be known.
+/// Losses of responses that a requester waits for: the data of READs, which is tracked, and the results of atomics. A requester whose
+/// atomic is not answered sends it again, or waits still. A lost ACK is no packet of these: what it acknowledged is counted, where that
+/// was sent again.
 fn lost_responses(flow: &Flow, peer: Option<&Flow>) -> Lost {
     let counts = &flow.responses.counts;
     let mut losses = Place::ALL.map(|place| counts.lost_at(place));
-    // An acknowledgement that is lost downstream leaves no trace: a later one covers its PSNs too.
-    losses[Place::Downstream as usize].add(0, flow.responses.acks_seen);
-    if let Some(peer) = peer {
-        let upstream = &mut losses[Place::Upstream as usize];
-        upstream.add(0, peer.requests.acks_not_seen);
-        let on_ack_path = peer.requests.counts.lost_at(Place::AckPath);
-        upstream.add(0, on_ack_path.get()[1]);
+    let atomics = flow.responses.atomics();
+    if atomics > 0 {
+        let unanswered = peer.map_or(u64::MAX, |peer| peer.requests.sent_again_or_waiting());
+        losses[Place::Downstream as usize].add(0, atomics.min(unanswered));
+        losses[Place::Upstream as usize].add(0, peer.map_or(0, |_| unanswered));
     }
     losses
 }

@@ -39,6 +39,8 @@ pub(crate) struct Responses {
     last_ack: Option<(Psn, u32)>,
     /// So many of them may have a PSN beyond that of the last one.
     ahead: u8,
+    /// Acknowledgements of atomics; [`u16::MAX`]: so many or more.
+    atomics: u16,
     pub(crate) read: OnDemand<Data>,
 }
 
@@ -162,6 +164,7 @@ impl Responses {
     pub(crate) fn acknowledge(&mut self, p: &Packet, ack: &Acknowledged, ids: &IdOrder) -> Class {
         self.counts.packets += 1;
         self.acks_seen += 1;
+        self.atomics = self.atomics.saturating_add(ack.atomic.into());
         let class = self.class_of_ack(p, ack, ids);
         let evidence = match class {
             Class::CaptureDuplicate if p.id.is_some() && ids.varies() => Evidence::IpId,
@@ -219,6 +222,11 @@ impl Responses {
     #[inline(never)]
     fn is_among(&self, ack: &Ack, ids_vary: bool, copying: &Copying) -> bool {
         self.acks.iter().any(|before| before.is_same(ack, ids_vary, copying))
+    }
+
+    /// The acknowledgements of atomics among these responses; at most so many, where there are very many.
+    pub(crate) fn atomics(&self) -> u64 {
+        if self.atomics == u16::MAX { self.acks_seen } else { self.atomics.into() }
     }
 
     /// Whether a READ response is the next one, and nothing is undecided.
@@ -529,8 +537,14 @@ impl Responses {
         Some(DataLoss { place: Place::Downstream, is_sure, sent })
     }
 
-    /// The capture is over: decides what is undecided.
-    pub(crate) fn finish(&mut self, ids: &IdOrder, config: &TrackConfig, resolved: &mut Vec<Resolved>) {
+    /// The capture is over: decides what is undecided. `reaction`: the shortest time in which the requester reacted to what it was told.
+    pub(crate) fn finish(
+        &mut self,
+        reaction: Option<i64>,
+        ids: &IdOrder,
+        config: &TrackConfig,
+        resolved: &mut Vec<Resolved>,
+    ) {
         if self.read.get().is_none() {
             return;
         }
@@ -573,7 +587,7 @@ impl Responses {
             && !self.read.seq.is_sparse()
             && !config.is_coarse
         {
-            self.counts.cap_hidden(shown, again, None);
+            self.counts.cap_hidden(shown, again, reaction);
         }
         // With them, requests may be missing, and then their responses are no jumps.
         let jumps = if open > 0 { self.read.seq.rare.jumps.psns() } else { 0 };

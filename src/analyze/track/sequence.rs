@@ -615,9 +615,14 @@ impl Sequence {
         if context.ids.counts_up() {
             return p.id.is_some_and(|id| context.ids.ahead(id) < 0);
         }
-        // It lies in a hole of the pass, and comes so soon that no NAK can have requested it.
+        // It lies in a hole of the pass, and comes so soon that no NAK can have requested it. A READ that was issued again did: that shows.
         let limit = context.rtt_min.map_or(context.late_ns, |rtt| rtt as i64);
-        x < self.cur && self.rare.pass_holes.get(x).is_some_and(|hole| p.time - hole.time < limit)
+        let is_asked = |since| {
+            let asked = Some(context.asked_time).filter(|&time| time != i64::MAX);
+            context.rtt_min.is_none() && asked.is_some_and(|time| time > since)
+        };
+        let is_soon = |hole: Hole| p.time - hole.time < limit && !is_asked(hole.time);
+        x < self.cur && self.rare.pass_holes.get(x).is_some_and(is_soon)
     }
 
     /// Ends a pass of repetitions. A pass that repeats single packets, and leaves out others, is not of a sender that goes back.

@@ -81,8 +81,8 @@ impl Shadow {
         (sent, again): (u64, u64),
         rtt: Option<i64>,
     ) -> Option<u64> {
-        /// Losses of which one is followed by a packet that arrived.
-        const SOME: u32 = 3;
+        /// Losses of which one is followed by a packet that arrived: the times to the question for them are not equal by chance.
+        const SOME: u32 = 2;
         let [before, own] = self.fastest;
         let by_rtt = || rtt.map(|rtt| own.map_or(rtt, |own| own.min(rtt)));
         let fastest = before.or_else(by_rtt).or(own.filter(|_| self.losses >= SOME));

@@ -284,7 +284,9 @@ impl Requests {
                 was_late,
             });
         }
-        self.trouble.suspect = None;
+        if let Some(suspect) = self.trouble.suspect.take() {
+            self.may_all_be_lost(&suspect);
+        }
         self.trouble.asked_time = response.time;
         self.progress(x, response.time, resolved, config);
     }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Requests, TrackConfig, answer::START_NS, reads::Read, tails::Tail};
+use super::{Episode, Requests, TrackConfig, answer::START_NS, reads::Read, tails::Tail};
 use crate::{
     analyze::{
         model::{Class, Trigger},
@@ -49,14 +49,21 @@ impl Requests {
         all.saturating_sub(of_responses.sum())
     }
 
-    /// The sender went back to `x` after a silence of so many nanoseconds: it may have sent packets meanwhile, none of which the tap saw.
+    /// The PSN of the packet behind that with this one.
+    pub(super) fn next_packet(&self, x: u64) -> u64 {
+        let read = self.reads.get().and_then(|reads| reads.list.get(reads.place(x)?));
+        read.map_or(x + 1, |read| read.end.max(x + 1))
+    }
+
+    /// The sender went back to `x` at this time, after a silence of so many nanoseconds: it may have sent packets meanwhile, none of which the tap saw.
     /// They are the end of the burst, and the first packets that it repeats. As many as were ever outstanding, at most, and as fit into
     /// that time.
-    pub(super) fn sent_unseen(&mut self, x: u64, silent: i64, config: &TrackConfig) {
+    pub(super) fn sent_unseen(&mut self, x: u64, (time, silent): (i64, i64), config: &TrackConfig) {
         /// Nobody sends more without an answer.
         const MOST: u64 = 1 << 16;
         let asked = self.trouble.get().and_then(|trouble| trouble.asked).filter(|asked| asked.x <= x);
-        let asked_for_it = asked.is_some();
+        // A response that it saw too early asks as a NAK does.
+        let asked_for_it = asked.is_some() || self.implies_nak(x, time, config);
         // What the NAK acknowledged let it send nothing more: it went back.
         let una = asked.map(|asked| asked.una).filter(|&una| una > 0).unwrap_or(self.una);
         let asked = asked.filter(|asked| asked.x < x);
@@ -68,9 +75,11 @@ impl Requests {
         };
         // The timer may have expired before, and all that was sent then been lost.
         let outstanding = if una == 0 { 1 } else { self.packets_in(una..hi.max(una)).max(1) };
-        let before = match asked {
-            None => self.timers_in(silent, outstanding, config).saturating_sub(1).saturating_mul(outstanding),
-            Some(_) => 0,
+        let before = match asked_for_it {
+            false => {
+                self.timers_in(silent, outstanding, config).saturating_sub(1).saturating_mul(outstanding)
+            }
+            true => 0,
         };
         // The packet at hand takes its time, too.
         let fit = self.pace().map_or(MOST, |pace| (silent.max(0) as u64 / pace).saturating_sub(1));
@@ -218,13 +227,29 @@ impl Requests {
         if self.counts.of(Class::Retransmission) == 0 {
             return;
         }
-        let triggers = &self.counts.trouble().triggers;
-        let [episodes, naks] = [triggers.iter().sum(), triggers[Trigger::Nak as usize]].map(u64::from);
+        let episodes: u32 = self.counts.trouble().triggers.iter().sum();
         let spurious = u64::from(self.counts.trouble().spurious);
-        self.counts.widen(Place::AckPath, episodes + spurious + self.acks_not_seen);
-        if episodes > naks {
-            self.counts.widen(Place::Downstream, self.seen_again());
+        self.counts.widen(Place::AckPath, u64::from(episodes) + spurious + self.acks_not_seen);
+        self.counts.lost(
+            Place::Downstream,
+            0,
+            self.unasked(|episode| episode.place.is_some_and(|place| place != Place::Unknown)),
+        );
+    }
+
+    /// Packets sent again that no NAK asked for, in the episodes that are `of` those: they may be lost behind the tap, and no answer shows it.
+    fn unasked(&self, of: impl Fn(&Episode) -> bool) -> u64 {
+        let Some(recovery) = self.more.as_ref().and_then(|more| more.recovery.get()) else {
+            return self.seen_again();
+        };
+        if recovery.episodes_dropped > 0 {
+            let triggers = &self.counts.trouble().triggers;
+            let is_by_naks = triggers.iter().sum::<u32>() == triggers[Trigger::Nak as usize];
+            return if is_by_naks { 0 } else { self.seen_again() };
         }
+        let unasked =
+            recovery.episodes.iter().filter(|episode| episode.trigger != Trigger::Nak && of(episode));
+        unasked.map(|episode| episode.packets).sum::<u64>().min(self.seen_again())
     }
 
     /// What the flow and the capture are like makes some of it unsure.
@@ -302,6 +327,14 @@ impl Requests {
         self.counts.cap(Place::Downstream, again + outstanding + missed);
     }
 
+    /// Packets that were sent again, or whose answer may still come: of each answer that was lost, one.
+    pub(crate) fn sent_again_or_waiting(&self) -> u64 {
+        let again =
+            [Class::Retransmission, Class::LateOriginal, Class::Ambiguous].map(|class| self.counts.of(class));
+        let outstanding = self.packets_in(self.una..self.seq.hi.max(self.una)).min(self.counts.packets);
+        again.iter().sum::<u64>().saturating_add(outstanding)
+    }
+
     /// What is behind a lost packet was perhaps lost with it: as many as that are likely at all, where the capture has all, with times. So
     /// many losses show: `shown`.
     fn bound_hidden(&mut self, shown: u64, config: &TrackConfig) {
@@ -313,11 +346,8 @@ impl Requests {
             && self.counts.of(Class::Resync) == 0
             && self.missed() == 0;
         if is_whole {
-            // Where NAKs are all that made it go back, their shadows are all that is not known to have arrived.
-            let triggers = &self.counts.trouble().triggers;
-            let is_by_naks = triggers.iter().sum::<u32>() == triggers[Trigger::Nak as usize];
-            let again = if is_by_naks { 0 } else { self.seen_again() };
-            self.counts.cap_hidden(shown, again, self.rtt_min.map(i64::from));
+            // Where NAKs made it go back, their shadows are all that is not known to have arrived.
+            self.counts.cap_hidden(shown, self.unasked(|_| true), self.rtt_min.map(i64::from));
         }
     }
 

@@ -256,7 +256,7 @@ impl Requests {
         if step.unseen > 0 {
             self.counts.lost(Place::Upstream, 0, step.unseen);
         } else if step.went_back && !step.is_next_sent {
-            self.sent_unseen(x, silent, config);
+            self.sent_unseen(x, (p.time, silent), config);
         }
         if let Some(lost) = self.trouble.get_mut().and_then(|trouble| trouble.lost_behind.as_mut())
             && lost.x == x
@@ -324,7 +324,8 @@ impl Requests {
         let is_repeated =
             self.seq.ring.get(x).is_some_and(|sent| sent.flags & (SENT_AGAIN | RETRANSMITTED) != 0);
         let is_too_soon = is_repeated && self.rtt_min.is_some_and(|rtt| time - seen < i64::from(rtt) * 3 / 4);
-        let after = [x + 1, x + 2].map(|x| self.seq.ring.get(x).map(|sent| time - sent.time));
+        let next = self.next_packet(x);
+        let after = [next, self.next_packet(next)].map(|x| self.seq.ring.get(x).map(|sent| time - sent.time));
         let asked = AskedFor { after, behind: most.saturating_sub(1) };
         let lost = LostBehind { x, most, asked, resent: None };
         if seen - self.seq.start_time <= round_trip || is_too_soon {
@@ -475,6 +476,9 @@ impl Requests {
             Trigger::Nak => {
                 if let Some(nak) = asked {
                     self.more().recovery_mut().reacted(time - nak.time);
+                    // What passed the tap between the NAK and this is in the shadow, too.
+                    let since = self.packets_in(nak.hi.max(x)..self.seq.hi);
+                    self.counts.lost_in_shadow(since, since);
                 }
             }
             Trigger::Rnr => {
@@ -519,7 +523,7 @@ impl Requests {
     }
 
     /// The shortest time in which the sender reacted to a NAK, in nanoseconds.
-    pub(super) fn fastest_reaction(&self) -> Option<i64> {
+    pub(crate) fn fastest_reaction(&self) -> Option<i64> {
         let fastest = self.more.as_ref()?.recovery.get()?.fastest_reaction?;
         i64::try_from(fastest).ok()
     }
@@ -573,17 +577,21 @@ impl Requests {
     }
 
     /// Whether a later READ response passed the tap lately, so that the requester of this PSN noticed the gap.
-    fn implies_nak(&self, x: u64, time: i64, config: &TrackConfig) -> bool {
+    pub(super) fn implies_nak(&self, x: u64, time: i64, config: &TrackConfig) -> bool {
         self.reads.place(x).is_some()
             && (self.reads.out_of_sequence || self.reads.list.iter().any(|read| read.next > x + 1))
             && time - self.reads.last_time < self.patience(config)
     }
 
-    /// How long a requester may take to ask again after a READ response. Some are slow: without acknowledgements, the times of
-    /// READs are the only measure.
+    /// How long a requester may take to ask again after a READ response. Some are slow, or far behind the tap: without acknowledgements, the
+    /// times of READs and of reactions to NAKs are the only measure.
     fn patience(&self, config: &TrackConfig) -> i64 {
+        /// Requesters are not farther away in one network, and few timers are shorter.
+        const FAR_NS: i64 = 60_000;
+        let known = config.ack_timeout_ns.or((self.ack_timeout > 0).then_some(4096 << self.ack_timeout));
         let first = self.more.as_ref().and_then(|more| more.recovery().read_first.p99()).unwrap_or(0);
-        self.timeout_floor(config).max(thrice(first))
+        let reaction = self.fastest_reaction().unwrap_or(0).saturating_mul(3);
+        self.timeout_floor(config).max(thrice(first)).max(reaction).max(FAR_NS).min(known.unwrap_or(i64::MAX))
     }
 
     /// A timeout on a packet that had passed the tap: the packet was lost, or its acknowledgement, or neither.
@@ -600,10 +608,15 @@ impl Requests {
         if suspect.acks >= 2 {
             self.now_known(suspect.x, Place::Unknown, (Place::AckPath, false));
         } else {
-            let outstanding = self.packets_in(suspect.x..self.seq.hi).max(1);
-            self.counts.lost_in_shadow(outstanding, if suspect.was_asked { outstanding - 1 } else { 0 });
+            self.may_all_be_lost(&suspect);
             self.counts.lost(Place::AckPath, 0, 1);
         }
+    }
+
+    /// Nothing tells what was lost before this timeout: all that was outstanding may be.
+    pub(crate) fn may_all_be_lost(&mut self, suspect: &Suspect) {
+        let outstanding = self.packets_in(suspect.x..self.seq.hi).max(1);
+        self.counts.lost_in_shadow(outstanding, if suspect.was_asked { outstanding - 1 } else { 0 });
     }
 
     /// An acknowledgement beyond the packets that were retransmitted: the originals had arrived.
