@@ -479,6 +479,11 @@ impl Responses {
         *went_back = frame;
         let hole = seq.rare.holes.get(x);
         let is_missing = hole.is_some();
+        // It has all before this one, whatever the tap saw.
+        let is_behind = again.is_from_within && x > *expected;
+        if is_behind {
+            *expected = x + u64::from(!is_missing && seq.ring.get(x).is_some());
+        }
         let sent = seq.ring.get(x).filter(|_| x < *expected && !is_missing);
         let sent = sent.map(|sent| (sent.time, u64::from(sent.frame)));
         // Those after it may have been lost with it.
@@ -508,7 +513,7 @@ impl Responses {
             }
             // It may have come with a wrong checksum; or, where packets overtake each other, too early.
             let has_come = !is_missing && seq.ring.get(x).is_some();
-            let is_sure = self.read.flawed == 0 && !(has_come && is_reordered);
+            let is_sure = self.read.flawed == 0 && !(has_come && is_reordered) && !is_behind;
             if x >= self.read.seq.hi {
                 // Nothing from it on passed the tap.
                 self.counts.lost(Place::Upstream, is_sure.into(), again.responses);
@@ -525,7 +530,7 @@ impl Responses {
         // If packets overtake each other, one that is requested again may only have been late. A timer is long enough to tell.
         let is_in_order = !is_reordered || by == Trigger::Timeout;
         // A requester that has the responses before it lacks this one; so does one that saw a later one.
-        let is_sure = is_in_order && (again.is_from_within || by == Trigger::ImpliedNak);
+        let is_sure = is_in_order && !is_behind && (again.is_from_within || by == Trigger::ImpliedNak);
         if is_sure {
             self.counts.prove(Place::Downstream);
         }

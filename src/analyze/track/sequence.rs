@@ -499,7 +499,7 @@ impl Sequence {
             end,
             hole_time: hole.time,
             sent_before: p.id.zip(hole.id).map(|(id, behind)| (id.wrapping_sub(behind) as i16) < 0),
-            overtaken: p.id.is_some_and(|id| context.ids.ahead(id) < 0),
+            overtaken: p.id.is_some_and(|id| context.ids.is_overtaken(id)),
             extent: (self.hi - x).min(u32::MAX as u64) as u32,
             timed_out: context.has_timed_out(x, p.time),
             ..Resolved::of(p, Class::Ambiguous).fill

@@ -15,8 +15,8 @@ pub(crate) struct Shadow {
     unanswered: u64,
     /// Losses that the receiver asked for.
     losses: u32,
-    /// The shortest time from the first packet behind a lost one to the question for that: of losses before the tap, where that packet is
-    /// known to have arrived, and of those after it.
+    /// The two shortest times from the first packet behind a lost one to the question for that, of losses before the tap, where that packet
+    /// is known to have arrived.
     fastest: [Option<i64>; 2],
     /// The latest of them.
     #[serde(with = "roomy")]
@@ -37,7 +37,13 @@ pub(crate) struct AskedFor {
 impl Shadow {
     /// A packet that was lost before the tap was asked for, so long after the first one behind it came.
     pub(crate) fn before(&mut self, answered: i64) {
-        self.answered(0, answered);
+        let [first, second] = self.fastest;
+        self.fastest = match (first, second) {
+            (Some(fastest), _) if answered < fastest => [Some(answered), first],
+            (None, _) => [Some(answered), None],
+            (_, Some(next)) if answered >= next => return,
+            _ => [first, Some(answered)],
+        };
     }
 
     /// A packet that had passed the tap was asked for.
@@ -45,9 +51,6 @@ impl Shadow {
         /// More say nothing new.
         const MOST: usize = 64;
         self.losses = self.losses.saturating_add(1);
-        if let [Some(first), _] = asked.after {
-            self.answered(1, first);
-        }
         if self.asked.len() == MOST {
             self.hide(self.asked.front().map_or(0, |asked| asked.behind));
         }
@@ -64,9 +67,11 @@ impl Shadow {
         self.unanswered = self.unanswered.saturating_add(packets);
     }
 
-    fn answered(&mut self, of: usize, ns: i64) {
-        let fastest = &mut self.fastest[of];
-        *fastest = Some(fastest.map_or(ns, |before| before.min(ns)));
+    /// The shortest time in which a packet that was lost after the tap was asked for, and which another one confirms, if there are two.
+    fn own(&self) -> Option<i64> {
+        let mut times: Vec<i64> = self.asked.iter().filter_map(|asked| asked.after[0]).collect();
+        times.sort_unstable();
+        confirmed(&times)
     }
 
     /// The most packets that were lost behind the tap: those of `most` that are in no shadow, and of those in shadows as many as
@@ -83,7 +88,10 @@ impl Shadow {
     ) -> Option<u64> {
         /// Losses of which one is followed by a packet that arrived: the times to the question for them are not equal by chance.
         const SOME: u32 = 2;
-        let [before, own] = self.fastest;
+        let own = self.own();
+        let before: Vec<i64> = self.fastest.into_iter().flatten().collect();
+        // Nobody answers in much less than a round trip: such a question was for another loss.
+        let before = confirmed(&before).filter(|&ns| rtt.is_none_or(|rtt| 2 * ns > rtt));
         let by_rtt = || rtt.map(|rtt| own.map_or(rtt, |own| own.min(rtt)));
         let fastest = before.or_else(by_rtt).or(own.filter(|_| self.losses >= SOME));
         // It asks when the first packet arrives: the second one passed too shortly before to be that.
@@ -100,6 +108,12 @@ impl Shadow {
         let may_be = may_be_lost(hidden, losses.max(self.losses.into()), sent.saturating_sub(hidden))?;
         Some(open.saturating_add(may_be))
     }
+}
+
+/// The shortest of these times, in order, that the next one confirms; the shortest one, if none does.
+fn confirmed(times: &[i64]) -> Option<i64> {
+    let is_near = |two: &&[i64]| matches!(two, [one, next] if next - one <= one / 32);
+    times.windows(2).find(is_near).map(|two| two[0]).or(times.first().copied())
 }
 
 /// How many of `hidden` packets may be lost, if `losses` of the `known` ones were, and packets are lost alike and one by one: so many

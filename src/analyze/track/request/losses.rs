@@ -261,9 +261,18 @@ impl Requests {
         {
             self.none_is_proved(Place::Downstream);
         }
-        // Where so many packets are late, as between links whose clocks are apart, the order at the tap is not that of the receiver.
-        if self.counts.of(Class::LateOriginal) > self.counts.packets / MANY_ARE_LATE {
+        // Where so many packets are late, as between links whose clocks are apart, the order at the tap is not that of the receiver. Nor
+        // are few losses proved beside many that were late.
+        let late = self.counts.of(Class::LateOriginal);
+        let [shown, _] = self.counts.lost_at(Place::Downstream).get();
+        if late > self.counts.packets / MANY_ARE_LATE || late > MANY_ARE_LATE * shown {
             self.none_is_proved(Place::Downstream);
+        }
+        // Packets that are late by a round trip may come behind the NAK that asks for them.
+        let latest = i64::try_from(self.counts.trouble().max_late_ns).unwrap_or(i64::MAX);
+        if late > self.counts.packets / MANY_ARE_LATE && self.rtt_min.is_some_and(|rtt| latest >= rtt.into())
+        {
+            self.none_is_proved(Place::Upstream);
         }
         // By the time alone, a packet that is late may have been retransmitted.
         let by_time = self
