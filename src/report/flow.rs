@@ -177,8 +177,7 @@ records! {
     }
 
     /// Packets lost, by place: at least so many, at most so many. `None` where the capture cannot show such losses. Of responses, the data of
-    /// READs and the results of atomics count: a lost ACK leaves no trace, unless what it acknowledged is sent again, and then that counts as
-    /// `ack_path` of the requests.
+    /// READs and the results of atomics count. Of a flow that has ACKs only, these do: one that is lost leaves no trace, so that any may be.
     ///
     /// A receiver that takes packets in order drops what follows a lost packet, until that comes again: whether those packets were lost
     /// too, no capture shows. Where losses are seen to come one by one, the upper bound has as many of them as may be lost at the

@@ -112,9 +112,10 @@ fn bounds_hold_and_episodes_add_up() {
     // What was lost before the tap is missing there: at most, it is three times as much for most flows.
     over.sort_unstable();
     assert!(over.len() > 40 && over[over.len() / 2] < 3, "{over:?}");
-    // Behind the tap, what follows a lost packet is hidden: for most scenarios, it is three times as much too.
+    // Behind the tap, what follows a lost packet is hidden, until the sender hears of it: for most scenarios, it is four times as much. Most
+    // have one or two losses, beside which three more are not unlikely.
     hidden.sort_by(f64::total_cmp);
-    assert!(hidden.len() >= 20 && hidden[hidden.len() / 2] <= 3.0, "{hidden:?}");
+    assert!(hidden.len() >= 20 && hidden[hidden.len() / 2] <= 4.0, "{hidden:?}");
 }
 
 /// What rows say of losses in a PSN space of a flow, one by one, is what its counts say.
@@ -229,6 +230,51 @@ fn data_lost_behind_the_tap() {
         "{:#?}",
         report.head.findings
     );
+}
+
+/// Data that a READ asks for again comes soon after what follows it came, and was not overtaken: neither the time nor identifications drawn at
+/// random say so. What is lost with it is bounded by the rate of the losses that show.
+#[test]
+fn data_that_is_asked_for_again_is_not_late() {
+    for ids in ["zero", "random"] {
+        let text = format!(
+            "[[connection]]\ncopies = 4\nip_id = \"{ids}\"\noperations = [{{ op = \"read\", size = \"32KiB\", count = 25 }}]\n\
+            [[segment]]\ndelay = \"2us\"\nleft = {{ drop = 0.004 }}\n[[segment]]\ndelay = \"1us\"\nleft = {{ drop = 0.008 }}\n"
+        );
+        let run = run(&text);
+        let truth = &run.expect_of(0, &run.labels(0))["flows"];
+        let report = analyze(&frames(&run));
+        let (mut proved, mut most, mut lost) = (0, 0, 0);
+        for flow in report.flows.iter().filter(|flow| flow.responses.packets > 100) {
+            let is_it = |one: &&Value| json!([one["src"], one["dest_qp"]]) == json!([flow.src, flow.dest_qp]);
+            let truth = truth.as_array().unwrap().iter().find(is_it).unwrap();
+            assert_eq!(flow.responses.retransmits_out_of_order, 0, "{ids}");
+            let [from, to] = flow.responses.losses.downstream.unwrap();
+            (proved, most) = (proved + from, most + to);
+            lost += range(&truth["responses"]["losses"]["downstream"]).unwrap()[0];
+        }
+        assert!(lost > 8 && proved * 3 > lost && most < 20 * lost, "{ids}: {lost} in {proved} to {most}");
+    }
+}
+
+/// A sender far before the tap goes on for long after a NAK has passed it: what it sends until then is dropped, and may be lost too.
+#[test]
+fn what_passes_between_a_nak_and_the_answer_to_it_may_be_lost() {
+    let text = "[[connection]]\ncopies = 4\nip_id = \"zero\"\noperations = [{ op = \"write\", size = \"64KiB\", count = 40 }]\n\
+        [[segment]]\ndelay = \"20us\"\n[[segment]]\ndelay = \"1us\"\nright = { drop = 0.01 }\n";
+    let run = run(text);
+    let expected = run.expect_of(0, &run.labels(0));
+    let report = analyze(&frames(&run));
+    let mut all = 0;
+    for flow in report.flows.iter().filter(|flow| flow.requests.packets > 100) {
+        let is_it = |one: &&Value| json!([one["src"], one["dest_qp"]]) == json!([flow.src, flow.dest_qp]);
+        let truth = expected["flows"].as_array().unwrap().iter().find(is_it).unwrap();
+        let [lost, _] = range(&truth["requests"]["losses"]["downstream"]).unwrap();
+        let [least, most] = flow.requests.losses.downstream.unwrap();
+        assert!(least <= lost && lost <= most && most <= 6 * lost, "{lost} in {least} to {most}");
+        all += lost;
+    }
+    assert!(all > 100, "{all}");
 }
 
 /// Requests alone: a sender that goes back to a packet which was passed over proves that it was lost before the tap.

@@ -302,16 +302,22 @@ fn lost_requests(flow: &Flow) -> Lost {
 }
 
 /// Losses of responses that a requester waits for: the data of READs, which is tracked, and the results of atomics. A requester whose
-/// atomic is not answered sends it again, or waits still. A lost ACK is no packet of these: what it acknowledged is counted, where that
-/// was sent again.
+/// atomic is not answered sends it again, or waits still. Of a flow that has ACKs only, it is those.
 fn lost_responses(flow: &Flow, peer: Option<&Flow>) -> Lost {
     let counts = &flow.responses.counts;
     let mut losses = Place::ALL.map(|place| counts.lost_at(place));
-    let atomics = flow.responses.atomics();
+    let (atomics, acks) = (flow.responses.atomics(), flow.responses.acks_seen);
     if atomics > 0 {
         let unanswered = peer.map_or(u64::MAX, |peer| peer.requests.sent_again_or_waiting());
         losses[Place::Downstream as usize].add(0, atomics.min(unanswered));
         losses[Place::Upstream as usize].add(0, peer.map_or(0, |_| unanswered));
+    } else if acks == counts.packets {
+        // An acknowledgement that is lost downstream leaves no trace: a later one covers its PSNs too.
+        losses[Place::Downstream as usize].add(0, acks);
+        let unseen = peer.map_or(0, |Flow { requests, .. }| {
+            requests.acks_not_seen.saturating_add(requests.counts.lost_at(Place::AckPath).get()[1])
+        });
+        losses[Place::Upstream as usize].add(0, unseen);
     }
     losses
 }

@@ -12,7 +12,7 @@ use super::{
     push_last,
     request::{Requests, RunState},
     sequence::Sequence,
-    shadow::AskedFor,
+    shadow::{AskedFor, may_be_lost},
     step::{Context, Packet, Resolved, Step},
 };
 use crate::{
@@ -62,6 +62,11 @@ pub(crate) struct Data {
     /// The PSN that the requester expects, if it sees the packets as the tap does. It takes responses in order only.
     expected: u64,
     skipped: u64,
+    /// Responses that may have been lost before the tap behind the last one that came, when READs were requested again: they came since, and
+    /// looked new.
+    tails: u64,
+    /// PSNs of the longest gap.
+    longest_gap: u64,
     /// Packets with a wrong checksum, or cut, that are not known to be among those that come again.
     pub(crate) flawed: u64,
     /// Repeated packets that may be capture duplicates.
@@ -353,6 +358,7 @@ impl Responses {
         self.read.seq.has_jumps = true;
         let began = resolved.len();
         let (open, sparse) = (self.read.open, self.read.seq.is_sparse());
+        let missed = self.read.seq.rare.holes.psns();
         let goes_on = matches!(position, Position::Middle | Position::Last);
         let step = self.read.seq.on_packet(
             p,
@@ -379,6 +385,10 @@ impl Responses {
             return None;
         }
         self.read.open = matches!(position, Position::First | Position::Middle);
+        if step.gap > 0 {
+            let gap = self.read.seq.rare.holes.psns().saturating_sub(missed);
+            self.read.longest_gap = self.read.longest_gap.max(gap);
+        }
         self.counts.packets += 1;
         self.settle(&resolved[began..], config);
         if step.class != Some(Class::CaptureDuplicate) {
@@ -486,9 +496,14 @@ impl Responses {
         }
         let sent = seq.ring.get(x).filter(|_| x < *expected && !is_missing);
         let sent = sent.map(|sent| (sent.time, u64::from(sent.frame)));
+        /// All of a tail is lost, or none: a few are nearly as many as there are.
+        const FEW: u64 = 4;
+        let tail = (x + again.responses).saturating_sub(seq.cur.max(x)).min(FEW);
         // Those after it may have been lost with it.
         let most = seq.cur.saturating_sub(x);
         self.counts.lost(Place::Downstream, 0, most.max((x < *expected).into()));
+        self.read.tails = self.read.tails.saturating_add(tail);
+        let Data { seq, expected, .. } = &mut *self.read;
         let is_by_loss = matches!(by, Trigger::Timeout | Trigger::ImpliedNak | Trigger::Unknown);
         // A requester that a timer made ask has seen nothing behind it. Others take nothing of that.
         let in_shadow = if by == Trigger::Timeout { 0 } else { most };
@@ -563,6 +578,7 @@ impl Responses {
         let skipped = self.read.skipped + self.read.seq.rare.pass_holes_left;
         // Only repeated READs are answered again: other PSNs are left out.
         self.counts.lost(Place::Upstream, 0, skipped);
+        self.bound_tails();
         // What was retransmitted was perhaps lost downstream: no more than had been seen before, and is due.
         let of = |class, by| (class, by) == (Class::Retransmission, Evidence::SeenBefore);
         let again = self.counts.evidence().filter(|&(class, by, _)| of(class, by)).map(|(_, _, n)| n).sum();
@@ -597,6 +613,20 @@ impl Responses {
         // With them, requests may be missing, and then their responses are no jumps.
         let jumps = if open > 0 { self.read.seq.rare.jumps.psns() } else { 0 };
         self.counts.lost(Place::Capture, 0, open + jumps);
+    }
+
+    /// Behind the last response that came, as many may have been lost before the tap as the other losses there make likely.
+    fn bound_tails(&mut self) {
+        let Data { tails, longest_gap, .. } = *self.read;
+        let [least, most] = self.counts.lost_at(Place::Upstream).get();
+        // Where the tap saw no loss before it, it did not see the end of one either.
+        if most == 0 {
+            return;
+        }
+        let longest = if longest_gap > 1 { 2 * longest_gap } else { 1 };
+        let known = self.counts.packets.saturating_sub(self.counts.of(Class::CaptureDuplicate));
+        let lost = may_be_lost(tails, least, known).map_or(tails, |lost| lost.min(tails));
+        self.counts.lost(Place::Upstream, 0, lost.saturating_mul(longest));
     }
 
     /// Drops detail. Counts stay exact, and bounds correct.

@@ -73,6 +73,8 @@ pub(crate) struct Rare {
     pass_holes: Holes,
     /// A pass began because the sender went back. `pass_steps` of its packets were consecutive.
     pass_open: bool,
+    /// The first PSN of the pass at the tap, and its time.
+    pass_began: (u64, i64),
     /// The longest delay of packets that surely were late.
     latest: i64,
     pass_steps: u32,
@@ -590,7 +592,7 @@ impl Sequence {
             step.skipped = rare.pass_holes.take() + std::mem::take(&mut rare.pass_holes_left);
             step.unseen = unseen(p.id, context.ids);
             step.is_next_sent = p.id.is_some_and(|id| context.ids.counts_up() && context.ids.ahead(id) == 1);
-            self.go_back();
+            self.go_back(x, p.time);
             (self.cur, self.in_pass) = (end, true);
         }
         self.hi = self.hi.max(end);
@@ -622,7 +624,16 @@ impl Sequence {
             context.rtt_min.is_none() && asked.is_some_and(|time| time > since)
         };
         let is_soon = |hole: Hole| p.time - hole.time < limit && !is_asked(hole.time);
-        x < self.cur && self.rare.pass_holes.get(x).is_some_and(is_soon)
+        x < self.cur
+            && (self.rare.pass_holes.get(x).is_some_and(is_soon) || self.is_pass_overtaken(x, p, context))
+    }
+
+    /// Whether the sender went back to this packet, and those behind it overtook it, as packets of this flow do: a pass began with them at the
+    /// tap.
+    fn is_pass_overtaken(&self, x: u64, p: &Packet, context: &Context<'_>) -> bool {
+        let (began, time) = self.rare.pass_began;
+        let is_near = x < began && x + u64::from(FEW_BEHIND) >= began;
+        self.in_pass && is_near && p.time - time <= 2 * self.rare.latest && !context.is_asked_since(x, time)
     }
 
     /// Ends a pass of repetitions. A pass that repeats single packets, and leaves out others, is not of a sender that goes back.
@@ -636,9 +647,10 @@ impl Sequence {
     }
 
     /// The sender goes back.
-    fn go_back(&mut self) {
+    fn go_back(&mut self, x: u64, time: i64) {
         self.went_back = self.went_back.saturating_add(1);
         (self.rare.pass_open, self.rare.pass_steps) = (true, 0);
+        self.rare.pass_began = (x, time);
     }
 
     /// The pass continues: so packets that filled holes one by one before were late, not retransmitted.
@@ -693,7 +705,7 @@ impl Sequence {
                     if went_back {
                         let rare = &mut *self.rare;
                         rare.pass_holes_left += rare.pass_holes.take();
-                        self.go_back();
+                        self.go_back(fill.x, fill.time);
                     }
                     if self.in_pass && fill.x == self.cur {
                         self.step_on(resolved);

@@ -263,15 +263,16 @@ impl Requests {
         }
         // Where so many packets are late, as between links whose clocks are apart, the order at the tap is not that of the receiver. Nor
         // are few losses proved beside many that were late.
-        let late = self.counts.of(Class::LateOriginal);
+        let late = self.counts.of(Class::LateOriginal) + self.counts.of(Class::Ambiguous);
         let [shown, _] = self.counts.lost_at(Place::Downstream).get();
         if late > self.counts.packets / MANY_ARE_LATE || late > MANY_ARE_LATE * shown {
             self.none_is_proved(Place::Downstream);
         }
         // Packets that are late by a round trip may come behind the NAK that asks for them.
         let latest = i64::try_from(self.counts.trouble().max_late_ns).unwrap_or(i64::MAX);
-        if late > self.counts.packets / MANY_ARE_LATE && self.rtt_min.is_some_and(|rtt| latest >= rtt.into())
-        {
+        let is_by_round_trips = self.rtt_min.is_some_and(|rtt| latest >= rtt.into());
+        let is_unclear = self.counts.of(Class::Ambiguous) > late / 2;
+        if late > self.counts.packets / MANY_ARE_LATE && (is_by_round_trips || is_unclear) {
             self.none_is_proved(Place::Upstream);
         }
         // By the time alone, a packet that is late may have been retransmitted.

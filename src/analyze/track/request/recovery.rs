@@ -8,7 +8,7 @@ use super::{
     messages::Edge,
     tails::Tails,
     thrice,
-    tries::{Refusals, Tries},
+    tries::{Refusals, Tries, fitting_exponent},
 };
 use crate::{
     analyze::{
@@ -578,20 +578,24 @@ impl Requests {
 
     /// Whether a later READ response passed the tap lately, so that the requester of this PSN noticed the gap.
     pub(super) fn implies_nak(&self, x: u64, time: i64, config: &TrackConfig) -> bool {
-        self.reads.place(x).is_some()
-            && (self.reads.out_of_sequence || self.reads.list.iter().any(|read| read.next > x + 1))
-            && time - self.reads.last_time < self.patience(config)
+        let Some(read) = self.reads.place(x).and_then(|at| self.reads.list.get(at)) else { return false };
+        let is_open = self.reads.out_of_sequence || self.reads.list.iter().any(|read| read.next > x + 1);
+        let waited = u64::try_from(time - read.time.max(read.again)).unwrap_or(0);
+        is_open && time - self.reads.last_time < self.patience(waited, config)
     }
 
-    /// How long a requester may take to ask again after a READ response. Some are slow, or far behind the tap: without acknowledgements, the
-    /// times of READs and of reactions to NAKs are the only measure.
-    fn patience(&self, config: &TrackConfig) -> i64 {
-        /// Requesters are not farther away in one network, and few timers are shorter.
+    /// How long a requester that asks again so long after it asked may have taken to do so after a READ response. Some are slow, or far behind
+    /// the tap: without acknowledgements, the times of READs and of reactions to NAKs are the only measure.
+    fn patience(&self, waited: u64, config: &TrackConfig) -> i64 {
+        /// Few requesters are farther away, and few timers are shorter.
         const FAR_NS: i64 = 60_000;
         let known = config.ack_timeout_ns.or((self.ack_timeout > 0).then_some(4096 << self.ack_timeout));
         let first = self.more.as_ref().and_then(|more| more.recovery().read_first.p99()).unwrap_or(0);
-        let reaction = self.fastest_reaction().unwrap_or(0).saturating_mul(3);
-        self.timeout_floor(config).max(thrice(first)).max(reaction).max(FAR_NS).min(known.unwrap_or(i64::MAX))
+        let usual = self.timeout_floor(config).max(thrice(first));
+        if known.is_some() || fitting_exponent(waited).is_some() {
+            return usual;
+        }
+        usual.max(self.fastest_reaction().unwrap_or(0).saturating_mul(3)).max(FAR_NS)
     }
 
     /// A timeout on a packet that had passed the tap: the packet was lost, or its acknowledgement, or neither.
