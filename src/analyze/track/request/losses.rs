@@ -272,7 +272,13 @@ impl Requests {
         let latest = i64::try_from(self.counts.trouble().max_late_ns).unwrap_or(i64::MAX);
         let is_by_round_trips = self.rtt_min.is_some_and(|rtt| latest >= rtt.into());
         let is_unclear = self.counts.of(Class::Ambiguous) > late / 2;
-        if late > self.counts.packets / MANY_ARE_LATE && (is_by_round_trips || is_unclear) {
+        let [shown, _] = self.counts.lost_at(Place::Upstream).get();
+        let is_by_id =
+            |&(class, by, _): &(Class, Evidence, u64)| (class, by) == (Class::LateOriginal, Evidence::IpId);
+        let by_id: u64 = self.counts.evidence().filter(is_by_id).map(|(_, _, packets)| packets).sum();
+        if late > self.counts.packets / MANY_ARE_LATE && (is_by_round_trips || is_unclear)
+            || late.saturating_sub(by_id) > MANY_ARE_LATE * shown
+        {
             self.none_is_proved(Place::Upstream);
         }
         // By the time alone, a packet that is late may have been retransmitted.
