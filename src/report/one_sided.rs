@@ -76,7 +76,7 @@ records! {
         pub atomics: u64,
         /// Signals: WRITEs with immediate data.
         pub immediates: u64,
-        /// Perhaps signals: WRITEs of at most 64 bytes. `None` in a capture of more than 65536 messages.
+        /// Perhaps signals: WRITEs of at most 64 bytes. `None` in a capture of more than 4096 messages.
         pub small_writes: Option<u64>,
         /// Packets of requests that were sent again.
         pub resent_packets: u64,

@@ -69,8 +69,22 @@ impl Scenario {
     /// # Errors
     /// The line where the text is not TOML or not as in [`super::SCHEMA`], and what was expected there.
     pub fn parse(text: &str) -> Result<Scenario, Error> {
+        if let Some(kind) = kind_of(text) {
+            return Err(Error::new(format!(
+                "kind = {kind:?}: expected \"uet\", \"mrc\" or \"collective\", or no kind for hosts and connections"
+            )));
+        }
         parse(text)
     }
+}
+
+/// What a scenario says that it is; `None` of one of hosts and connections, and of a text that is no TOML.
+pub(super) fn kind_of(text: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Of {
+        kind: String,
+    }
+    toml::from_str::<Of>(text).ok().map(|of| of.kind)
 }
 
 /// Reads a table that is a whole file.

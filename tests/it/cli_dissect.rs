@@ -389,7 +389,7 @@ fn what_is_printed_is_explained() {
         ("episodes", "frame"),
         ("qp", "bth.dest_qp"),
         ("aeth_msn", "a column of the table packets"),
-        ("ack_rtt_p99_ns", "a column of the table classes"),
+        ("ack_rtt_p99_ns", "a column of the tables classes, mrc"),
     ] {
         let output = rdmawire().arg("explain").arg(name).output().unwrap();
         assert!(

@@ -5,7 +5,10 @@ use rdmawire::{
     capture::{Record, Time},
     dissect::Link,
     report::{FlowPath, MrcConnection, PathState, Report, UetCounted, UetState},
-    sim::spray::{Played, Spray, TrueContext, play},
+    sim::{
+        Scenario,
+        spray::{Played, Spray, TrueContext, play},
+    },
 };
 
 fn played(kind: &str, text: &str) -> Played {
@@ -145,6 +148,8 @@ fn a_scenario_is_what_its_seed_says_and_ends() {
     ] {
         assert!(Spray::parse(text).is_err(), "{text}");
     }
+    let unknown = Scenario::parse("kind = \"mrx\"").unwrap_err();
+    assert!(unknown.to_string().contains("expected \"uet\", \"mrc\""), "{unknown}");
 }
 
 /// A connection of MRC, and its row.
@@ -237,6 +242,13 @@ fn connections_of_mrc_are_what_was_played() {
                     || trouble.ends_with("32")
                 {
                     assert_eq!(mrc_ids(&report), Vec::<&str>::new(), "{text}");
+                    let found: Vec<_> = report.head.findings.iter().map(|finding| &*finding.id).collect();
+                    assert!(!found.contains(&"congestion.not_ect"), "{text}: {found:?}");
+                    let limits = &report.head.capture.limitations;
+                    assert!(
+                        !limits.iter().any(|limit| limit.contains("One direction")),
+                        "{text}: {limits:?}"
+                    );
                 }
             }
         }

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// The first messages of a capture, each of which is looked at; of later ones, one of so many.
-const FIRST: u64 = 1 << 16;
+const FIRST: u64 = 1 << 12;
 const EVERY: u32 = 61;
 /// Flows that are followed.
 const MOST_FLOWS: usize = 1 << 12;

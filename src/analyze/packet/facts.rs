@@ -317,10 +317,11 @@ impl Facts {
         self.opcode.operation() == Some(Operation::Acknowledge)
     }
 
-    /// Whether it is a control packet: an ACK, a NAK or a CNP.
+    /// Whether it is a control packet: an ACK, a NAK or a CNP; of MRC, what answers, asks or probes, and carries no data.
     #[inline(always)]
     pub fn is_control(&self) -> bool {
-        self.is_acknowledge() || self.opcode.is_cnp()
+        use Operation::{Acknowledge, Cnp, Endpoint, Nack, Probe, Sack};
+        matches!(self.opcode.operation(), Some(Acknowledge | Cnp | Sack | Nack | Probe | Endpoint))
     }
 
     /// The syndrome of an acknowledgement.

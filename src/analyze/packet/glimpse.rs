@@ -3,7 +3,7 @@
 
 use super::element::{self, Slot};
 use crate::{
-    opcode::{Opcode, Operation, Service},
+    opcode::{Opcode, Operation, Transport},
     wire::{Header, ImmDt, Reth},
 };
 
@@ -60,13 +60,13 @@ impl Glimpse {
 /// Whether packets of this code have a glimpse: WRITE First, Only and those with immediate data; READ requests.
 #[inline(always)]
 pub(crate) fn is_watched(opcode: Opcode) -> bool {
-    let shape = opcode.shape();
-    let has_it = match shape.operation {
-        Some(Operation::Write) => shape.has_reth || has_immediate(opcode),
-        Some(Operation::ReadRequest) => shape.has_reth,
-        _ => false,
-    };
-    has_it && opcode.service() == Service::Rc
+    // Each packet is asked: one bit for each code of a reliable connection.
+    const CODES: u32 = 1 << Opcode::RC_WRITE_FIRST.code
+        | 1 << Opcode::RC_WRITE_LAST_WITH_IMMEDIATE.code
+        | 1 << Opcode::RC_WRITE_ONLY.code
+        | 1 << Opcode::RC_WRITE_ONLY_WITH_IMMEDIATE.code
+        | 1 << Opcode::RC_READ_REQUEST.code;
+    opcode.transport == Transport::Ib && opcode.code < 32 && CODES >> opcode.code & 1 != 0
 }
 
 /// Whether the view may begin with a packet: [`Glimpse::begins_view`] says it for sure.

@@ -240,11 +240,7 @@ choices! {
 impl Collective {
     /// Whether a scenario is of this kind.
     pub fn is(text: &str) -> bool {
-        #[derive(Deserialize)]
-        struct Kind {
-            kind: String,
-        }
-        toml::from_str::<Kind>(text).is_ok_and(|of| of.kind == "collective")
+        super::text::kind_of(text).as_deref() == Some("collective")
     }
 
     /// Reads a scenario.

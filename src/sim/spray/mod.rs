@@ -261,14 +261,9 @@ impl Played {
 }
 
 impl Spray {
-    /// Whether a scenario is of this kind.
+    /// Whether a scenario is of these kinds.
     pub fn is(text: &str) -> bool {
-        #[derive(Deserialize)]
-        struct Known {
-            #[serde(rename = "kind")]
-            _kind: Kind,
-        }
-        toml::from_str::<Known>(text).is_ok()
+        matches!(super::text::kind_of(text).as_deref(), Some("uet" | "mrc"))
     }
 
     /// Reads a scenario.

@@ -6,6 +6,7 @@ use hashbrown::HashSet;
 use crate::{
     analyze::{model::Class, table::flow::Flow},
     icrc::State,
+    opcode::Service,
     report::{self, IpId},
 };
 
@@ -32,7 +33,8 @@ pub(crate) struct Sums {
 
 impl Sums {
     pub(crate) fn add(&mut self, flow: &Flow, is_paired: bool) {
-        let is_reliable = flow.service.is_reliable();
+        // The two directions of MRC are joined by what SACKs say, and not as flows.
+        let is_reliable = flow.service.is_reliable() && flow.service != Service::Mrc;
         self.reliable += is_reliable as u64;
         self.paired += (is_reliable && is_paired) as u64;
         self.icrc_bad += flow.icrc[State::Bad as usize];
