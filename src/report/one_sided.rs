@@ -29,7 +29,7 @@ records! {
         /// The address whose memory that is.
         pub dst: String,
         /// Rails with the same number join the same two hosts: their addresses differ alike at both ends. `None` for one alone.
-        pub group: Option<u64>,
+        pub rail_group: Option<u64>,
         /// Queue pairs; of a rail without one-sided traffic, all its queue pairs.
         pub queue_pairs: u64,
         /// READs and WRITEs that were seen as a whole, and atomics.
@@ -141,7 +141,7 @@ impl OneSided {
     fn groups(&self) -> Vec<Vec<&OneSidedRail>> {
         let mut groups: BTreeMap<u64, Vec<&OneSidedRail>> = BTreeMap::new();
         for rail in &self.rails {
-            if let Some(group) = rail.group {
+            if let Some(group) = rail.rail_group {
                 groups.entry(group).or_default().push(rail);
             }
         }

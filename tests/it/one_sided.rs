@@ -91,7 +91,7 @@ fn rails_are_told_by_their_addresses_and_even_ones_are_no_finding() {
             .head
             .one_sided
             .iter()
-            .flat_map(|all: &OneSided| all.rails.iter().map(|rail| rail.group))
+            .flat_map(|all: &OneSided| all.rails.iter().map(|rail| rail.rail_group))
             .collect()
     };
     let rails = ["10.0.0.1", "10.0.0.2", "10.1.0.1", "10.1.0.2"];

@@ -66,7 +66,7 @@ pub(super) fn section(noted: &OneSided, index: &Index<'_>, head: &Head) -> Optio
     add_idle(&mut rails, index);
     let (groups, totals) = groups(&rails);
     for (at, (rail, group)) in rails.iter_mut().zip(groups).enumerate() {
-        (rail.row.rail, rail.row.group) = (at, group);
+        (rail.row.rail, rail.row.rail_group) = (at, group);
         let total = group.and_then(|group| totals.get(&group)).copied().unwrap_or(0);
         rail.row.share_ratio = (total > 0).then(|| rail.bytes as f64 / total as f64);
     }
