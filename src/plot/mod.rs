@@ -1,4 +1,4 @@
-//! Pictures of a capture: of a flow's packets over PSN and time, rate, latency, hosts, pauses, and of a [subnet].
+//! Pictures of a capture: of a flow's packets over PSN and time, rate, latency, hosts, pauses, and of a subnet.
 //!
 //! A [`Scene`] is one picture: points, lines, bands and cells with their axes. It is made from a [chart](crate::report::chart), which
 //! pages draw too, and drawn as [SVG](Scene::svg) or as [text](Scene::text). [`perfetto`] writes the same
