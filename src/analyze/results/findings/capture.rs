@@ -133,6 +133,10 @@ pub(super) fn bad_paths(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnM
         };
         let all_lost: u64 = head.paths.iter().filter(is_same).map(|path| path.lost).sum();
         let what = match first.state {
+            // What is lost before the tap is on no path that it could know; and its sender may have left it.
+            PathState::Dead if lost == 0 => {
+                format!("carries nothing any more, after {}", several(packets, "packet"))
+            }
             PathState::Dead => format!(
                 "is dead: {} of {all_lost} lost packets are on it, after {}",
                 count(lost),
