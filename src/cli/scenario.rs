@@ -1,6 +1,7 @@
 //! `rdmawire craft scenario.toml`: simulates a scenario. Writes its capture and the results expected of an analysis.
 
 use std::{
+    borrow::Borrow,
     fs,
     io::{self, Read as _, Write as _},
     path::{Path, PathBuf},
@@ -15,11 +16,11 @@ use super::{
     say,
 };
 use rdmawire::{
-    capture::{self, Record, Sink, Time},
+    capture::{self, Interface, Record, Sink, Time},
     dissect::Link,
     sim::{
-        self as scenario, Run, Scenario,
-        collective::{Collective, Played, play},
+        self as scenario, Made, Run, Scenario,
+        collective::{Collective, play},
         spray::{self, Spray},
     },
 };
@@ -107,7 +108,7 @@ impl Play<'_> {
                 1 => output.to_path_buf(),
                 _ => named(output, &format!("rank{rank}")),
             };
-            self.tap_of(&played, rank, &path)?;
+            self.made(played.interface(rank), played.frames(rank), &path)?;
         }
         if let Some(expect) = self.expect {
             self.text(&format!("{}\n", serde_json::to_string_pretty(&played.truth)?), expect)?;
@@ -125,14 +126,7 @@ impl Play<'_> {
         scenario.seed = self.seed.unwrap_or(scenario.seed);
         let played = spray::play(&scenario).with_context(|| name.to_string())?;
         if let Some(output) = self.output {
-            let options = capture::Options { force: self.force, ..capture::Options::default() };
-            let format = format_of(output)?;
-            let mut writer = output::create_capture(output, format, &[played.interface()], options)?;
-            for frame in played.frames() {
-                let (time, link, wire_len) = (Time(frame.time_ns), Link::ETHERNET, frame.wire_len);
-                writer.put(&Record { time, link, interface: 0, wire_len, frame: &frame.bytes })?;
-            }
-            writer.keep()?;
+            self.made(played.interface(), played.frames(), output)?;
         }
         if let Some(expect) = self.expect {
             self.text(&format!("{}\n", serde_json::to_string_pretty(&played.truth)?), expect)?;
@@ -140,12 +134,18 @@ impl Play<'_> {
         Ok(Outcome::Done)
     }
 
-    fn tap_of(&self, played: &Played, rank: u32, path: &Path) -> anyhow::Result<()> {
+    fn made(
+        &self,
+        interface: Interface,
+        frames: impl IntoIterator<Item = impl Borrow<Made>>,
+        path: &Path,
+    ) -> anyhow::Result<()> {
         let options = capture::Options { force: self.force, ..capture::Options::default() };
-        let mut writer = output::create_capture(path, format_of(path)?, &[played.interface(rank)], options)?;
-        for frame in played.frames(rank) {
-            let (time, link, wire_len) = (Time(frame.time_ns), Link::ETHERNET, frame.wire_len);
-            writer.put(&Record { time, link, interface: 0, wire_len, frame: &frame.bytes })?;
+        let mut writer = output::create_capture(path, format_of(path)?, &[interface], options)?;
+        for frame in frames {
+            let Made { time_ns, wire_len, bytes: frame } = frame.borrow();
+            let (time, link, wire_len) = (Time(*time_ns), Link::ETHERNET, *wire_len);
+            writer.put(&Record { time, link, interface: 0, wire_len, frame })?;
         }
         writer.keep()
     }

@@ -1,7 +1,7 @@
 //! A subnet as SVG: adapters below, switches above them by their distance from adapters, links between.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     fmt::Write as _,
 };
 
@@ -177,13 +177,13 @@ impl<'a> Drawing<'a> {
 
     fn markup(&self, report: &Report, name: &str) -> Markup {
         let (width, height) = (self.width(), self.height());
-        let masters: Vec<&str> = report
+        let masters: HashSet<&str> = report
             .managers
             .iter()
             .filter(|manager| manager.state.as_deref() == Some("master"))
             .filter_map(|manager| manager.node.as_deref())
             .collect();
-        let with_errors: Vec<&str> = report
+        let with_errors: HashSet<&str> = report
             .counters
             .iter()
             .filter(|counter| counter.counts_errors())
@@ -229,10 +229,10 @@ impl<'a> Drawing<'a> {
         html! { path class=(class) d=(line) stroke-width=(wide) { title { (title_of_links(&bundle.links)) } } }
     }
 
-    fn place(&self, at: usize, masters: &[&str], with_errors: &[&str]) -> Markup {
+    fn place(&self, at: usize, masters: &HashSet<&str>, with_errors: &HashSet<&str>) -> Markup {
         let nodes = &self.places[at].nodes;
         let [x, y] = self.point(at);
-        let has = |names: &[&str]| nodes.iter().any(|node| names.contains(&node.name.as_str()));
+        let has = |names: &HashSet<&str>| nodes.iter().any(|node| names.contains(&*node.name));
         let (first, second) = match nodes[..] {
             [node] => {
                 let lid = node.lid.map_or(String::new(), |lid| format!("LID {lid}"));

@@ -117,6 +117,17 @@ macro_rules! checked {
 pub mod collective;
 pub mod spray;
 
+/// A frame at a tap of a scenario that plays by itself.
+#[derive(Clone, Debug)]
+pub struct Made {
+    /// Nanoseconds since 1970-01-01 UTC.
+    pub time_ns: i64,
+    /// Bytes on the wire. The tap may have cut `bytes`.
+    pub wire_len: u32,
+    /// The bytes captured.
+    pub bytes: Vec<u8>,
+}
+
 /// A share of packets or frames.
 const SHARE: RangeInclusive<f64> = 0.0..=1.0;
 /// What counts something, and is never 0.

@@ -79,7 +79,7 @@ pub(crate) fn may_begin_view(opcode: Opcode, payload: u32) -> bool {
 }
 
 #[inline(always)]
-fn has_immediate(opcode: Opcode) -> bool {
+pub(crate) fn has_immediate(opcode: Opcode) -> bool {
     // RDMA WRITE Last and Only, each with immediate data.
     matches!(opcode.code & 0x1f, 0x09 | 0x0b)
 }

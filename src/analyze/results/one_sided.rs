@@ -6,7 +6,7 @@ use super::lists::Index;
 use crate::{
     analyze::{
         metric::one_sided::{Noted, OneSided},
-        packet::key::Wide,
+        packet::{glimpse::has_immediate, key::Wide},
         table::flow::Flow,
     },
     opcode::{Opcode, Operation, Service},
@@ -181,7 +181,7 @@ impl Kinds {
                 Some(Operation::Send) => kinds.sends += ends,
                 Some(Operation::Write) => {
                     kinds.writes += ends;
-                    kinds.immediates += if matches!(code & 0x1f, 0x09 | 0x0b) { n } else { 0 };
+                    kinds.immediates += if has_immediate(opcode) { n } else { 0 };
                 }
                 Some(Operation::ReadRequest) => kinds.reads += n,
                 Some(Operation::CompareSwap | Operation::FetchAdd) => kinds.atomics += n,

@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 
 use super::{
-    Only,
+    Made, Only,
     play::{Message, Packet, Played, Seen, Verb},
 };
 use crate::{
@@ -17,17 +17,6 @@ use crate::{
 /// The priority of all packets is that of this DSCP.
 const DSCP: u8 = 26;
 const PRIORITY: u8 = DSCP >> 3;
-
-/// A frame of a host's tap.
-#[derive(Clone, Debug)]
-pub struct Made {
-    /// Nanoseconds since 1970-01-01 UTC.
-    pub time_ns: i64,
-    /// Bytes on the wire. The tap may have cut `bytes`.
-    pub wire_len: u32,
-    /// The bytes captured.
-    pub bytes: Vec<u8>,
-}
 
 /// The address of a rank on a rail.
 pub(super) fn address(rank: u32, rail: u32) -> Ipv4Addr {

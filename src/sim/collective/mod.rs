@@ -34,7 +34,7 @@ use super::{
     text,
 };
 
-pub use frames::Made;
+pub use super::Made;
 pub use play::{Played, play};
 pub use truth::{TrueConnection, TrueOperation, TrueRequest, Truth};
 

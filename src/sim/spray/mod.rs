@@ -20,7 +20,7 @@ use std::{collections::BTreeMap, net::IpAddr};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Error, Ns, Rate, SHARE, Size,
+    Error, Made, Ns, Rate, SHARE, Size,
     check::{Bounds, Checked, LATEST},
     text,
 };
@@ -220,17 +220,6 @@ pub struct TruePath {
     pub skipped_ns: Option<i64>,
     /// Whether its sender has left it.
     pub is_left: bool,
-}
-
-/// A frame at the tap.
-#[derive(Clone, Debug)]
-pub struct Made {
-    /// Nanoseconds since 1970-01-01 UTC.
-    pub time_ns: i64,
-    /// Bytes on the wire. The tap may have cut `bytes`.
-    pub wire_len: u32,
-    /// The bytes captured.
-    pub bytes: Vec<u8>,
 }
 
 /// A scenario that was played.

@@ -128,35 +128,13 @@ pub(super) struct Context {
 }
 
 /// A path, as both ends know it.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 struct Way {
-    bad: BadWay,
+    bad: BadPath,
     lost_in_a_row: u32,
     marked_in_a_row: u32,
     is_skipped_once: bool,
     is_left: bool,
-}
-
-/// The troubles of a path.
-#[derive(Clone, Copy, Default)]
-struct BadWay {
-    loss: f64,
-    trim: f64,
-    ce: f64,
-    delay: u64,
-    dead_at: Option<u64>,
-}
-
-impl From<BadPath> for BadWay {
-    fn from(of: BadPath) -> BadWay {
-        BadWay {
-            loss: of.loss,
-            trim: of.trim,
-            ce: of.ce,
-            delay: of.delay.0,
-            dead_at: of.dead_at.map(|at| at.0),
-        }
-    }
 }
 
 /// A packet that has not been acknowledged.
@@ -235,7 +213,7 @@ impl Context {
             paths: paths.collect(),
             ..TrueContext::default()
         };
-        let way = |path| Way { bad: of.troubles(path).into(), ..Way::default() };
+        let way = |path| Way { bad: of.troubles(path), ..Way::default() };
         Context {
             ends,
             first_psn,
@@ -357,17 +335,17 @@ impl Play<'_> {
             path => path,
         };
         context.open.insert(at, Open { sent: now, path, shown: 0, is_again, is_queued: false });
-        let bad = context.ways[usize::from(path)].bad;
+        let BadPath { loss, trim, ce, delay, dead_at, .. } = context.ways[usize::from(path)].bad;
         // The first packet of a context meets nothing.
         let meets = |context: &mut Context, share: f64| at > 0 && context.rng.chance(share);
-        let is_dead = bad.dead_at.is_some_and(|dead_at| now >= dead_at);
-        let is_lost = meets(context, bad.loss) || is_dead;
+        let is_dead = dead_at.is_some_and(|dead_at| now >= dead_at.0);
+        let is_lost = meets(context, loss) || is_dead;
         let can_be_trimmed = match of.kind {
             Kind::Uet => of.payload_of(at) > uet::trimmed_payload(of),
             Kind::Mrc => of.payload_of(at) > of.trim_bytes as usize,
         };
-        let is_trimmed = meets(context, bad.trim) && !is_lost && can_be_trimmed;
-        let is_marked = meets(context, bad.ce) && !is_lost;
+        let is_trimmed = meets(context, trim) && !is_lost && can_be_trimmed;
+        let is_marked = meets(context, ce) && !is_lost;
         let is_late = meets(context, of.late);
         context.row.lost += u64::from(is_lost);
         context.row.paths[usize::from(path)].lost += u64::from(is_lost);
@@ -382,7 +360,7 @@ impl Play<'_> {
         }
         if !is_lost {
             let late = if is_late { of.late_by.0 } else { 0 };
-            self.at(now + of.delay.0 + bad.delay + late, Event::Arrives(request));
+            self.at(now + of.delay.0 + delay.0 + late, Event::Arrives(request));
         }
         self.at(free_at, Event::Send(n));
     }
@@ -464,8 +442,7 @@ impl Play<'_> {
             }
             Answer::State { arrived, .. } => self.learn(now, n, arrived),
             Answer::Nack { of, .. } => _ = context.resend(of.at),
-            Answer::Completed(_) => return,
-            Answer::Closed => return,
+            Answer::Completed(_) | Answer::Closed => return,
         }
         let context = &mut self.contexts[n];
         if context.next < all || !context.open.is_empty() || context.is_closing {
@@ -559,11 +536,10 @@ impl Play<'_> {
         if is_again {
             context.again_at_tap.push((at, request.sent));
         }
-        let packet = match of.kind {
+        let mut packet = match of.kind {
             Kind::Uet => uet::request(of, context, &request),
             Kind::Mrc => mrc::request(of, context, &request),
         };
-        let mut packet = packet;
         let ecn = if is_marked { Ecn::CE } else { Ecn::ECT0 };
         if !packet.alter(|ip: Ipv4| ip.with_ecn(ecn)) {
             packet.alter(|ip: Ipv6| ip.with_ecn(ecn));

@@ -31,10 +31,11 @@ use crate::{
         packet::{
             Facts, Glimpse,
             element::{Element, Slot},
+            glimpse::has_immediate,
             key::{Key, Pair},
         },
     },
-    opcode::{Opcode, Operation},
+    opcode::Operation,
     report::CtsLayout,
 };
 use queue::Queues;
@@ -597,8 +598,4 @@ fn bases(slot: &Slot, va: u64) -> Vec<(u64, u64)> {
 
 fn way_pair(ways: &[Way], at: u32) -> Option<Pair> {
     ways.get(at as usize).map(|way| way.key.pair())
-}
-
-fn has_immediate(opcode: Opcode) -> bool {
-    matches!(opcode.code & 0x1f, 0x09 | 0x0b)
 }

@@ -199,11 +199,8 @@ pub(super) fn skipped_paths(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn
 
 /// Retransmissions of MRC: one for each receiver.
 pub(super) fn mrc_retransmits(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
-    let mut by_receiver = std::collections::BTreeMap::<&str, Vec<&MrcConnection>>::new();
-    for one in head.mrc.iter().filter(|one| one.retransmits > 0) {
-        by_receiver.entry(&one.dst).or_default().push(one);
-    }
-    for (receiver, connections) in by_receiver {
+    let resent = head.mrc.iter().filter(|one| one.retransmits > 0);
+    for (receiver, connections) in by_receiver(resent, |one| &one.dst) {
         let sum = |of: fn(&MrcConnection) -> u64| connections.iter().map(|one| of(one)).sum::<u64>();
         let again = sum(|one| one.retransmits);
         let mut text = format!(
@@ -225,6 +222,16 @@ pub(super) fn mrc_retransmits(&Evidence { head, .. }: &Evidence<'_>, say: &mut d
         }
         say(Seen::new(again, text));
     }
+}
+
+/// Rows by whom they go to.
+fn by_receiver<'a, T>(
+    rows: impl Iterator<Item = &'a T>,
+    receiver: fn(&T) -> &str,
+) -> std::collections::BTreeMap<&'a str, Vec<&'a T>> {
+    let mut all = std::collections::BTreeMap::<_, Vec<_>>::new();
+    rows.for_each(|row| all.entry(receiver(row)).or_default().push(row));
+    all
 }
 
 /// Senders of MRC that do not heed their receivers: one for each.
@@ -262,11 +269,8 @@ pub(super) fn trimmed_at_last_hop(&Evidence { head, .. }: &Evidence<'_>, say: &m
 
 /// Requests of Ultra Ethernet that say that they were sent before: one for each receiver, with what its answers said.
 pub(super) fn uet_retransmits(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
-    let mut by_receiver = std::collections::BTreeMap::<&str, Vec<&UetContext>>::new();
-    for one in head.uet.iter().filter(|one| one.retransmits.is_some_and(|n| n > 0)) {
-        by_receiver.entry(&one.dst).or_default().push(one);
-    }
-    for (receiver, contexts) in by_receiver {
+    let resent = head.uet.iter().filter(|one| one.retransmits.is_some_and(|n| n > 0));
+    for (receiver, contexts) in by_receiver(resent, |one| &one.dst) {
         let sum = |of: fn(&UetContext) -> Option<u64>| contexts.iter().filter_map(|one| of(one)).sum::<u64>();
         let again = sum(|one| one.retransmits);
         let mut text = format!(
