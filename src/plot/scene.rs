@@ -370,7 +370,10 @@ impl Scene {
             ([(clock.at(from_ns), row as f64 - 0.4), (clock.at(to_ns), row as f64 + 0.4)], 1.0)
         };
         let cells = chart.series.iter().flat_map(|series| &series.marks).map(cell);
-        scene.add("pause", MANY[3], Shape::Cells(cells.collect()));
+        // Without the link's speed nobody knows when a pause ends: it is its beginning.
+        let is_timed = chart.series.iter().flat_map(|series| &series.marks).any(|mark| mark.1 > mark.0);
+        let name = if is_timed { "pause" } else { "XOFF: its pause's end needs the link's speed (--speed)" };
+        scene.add(name, MANY[3], Shape::Cells(cells.collect()));
         // The whole capture: what was not paused is seen too.
         let last = report.head.capture.last_ns.unwrap_or(first);
         scene.x.range = Some([0.0, clock.at(last.saturating_sub(first))]);

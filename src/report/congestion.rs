@@ -43,6 +43,8 @@ records! {
         pub cnps_unmarked: Option<u64>,
         /// CNPs whose BECN bit is not set.
         pub cnps_without_becn: u64,
+        /// CNPs whose sixteen reserved bytes are not all zero.
+        pub cnps_with_body: u64,
         /// CNPs of which it is not known whose data they slow: nothing from the queue pair that they go to is in the capture, or nothing
         /// shows which of the flows it is.
         pub cnps_unattributed: u64,

@@ -286,6 +286,9 @@ records! {
         pub max_late_ns: u64,
         /// Overtaken packets that the receiver took for lost and asked for with a NAK.
         pub then_nak: u64,
+        /// The order is that of the tap, not of the receiver: it takes packets in their order only, for its sender went back where one was
+        /// missing, and it asked for next to none of the many that were overtaken at the tap. Links whose clocks are apart, or a mirror, do that.
+        pub is_at_tap: bool,
     }
 
     /// NAKs by their code.

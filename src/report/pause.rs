@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    PauseEnd, Reason, Why, clean,
+    PauseEnd, Reason, Summary, Why, clean,
     units::{count, duration, percent, priority, several},
 };
 
@@ -56,6 +56,12 @@ records! {
         /// Frames of this priority that the paused end sent although it was paused; `None` where the link's speed is not known, or which
         /// end sent a frame: that needs `--links` with a host's address at one end.
         pub violations: Option<PauseViolations>,
+        /// How long the paused end took to stop: from the frame that began a pause to the last frame of this priority in it, in nanoseconds, as
+        /// the tap sees both. A tap at the pausing end sees what that end's headroom has to hold; elsewhere it is longer by the cable between
+        /// tap and pausing end, there and back. Of pauses in the first half of which such frames came, and then none.
+        /// A sender that had nothing more to send counts as one that stopped, so the largest value says most. `None` as `violations` are, and
+        /// where there is no such pause.
+        pub response_ns: Option<Summary>,
         /// Times in which the sender paused the link without a break.
         pub storms: Option<Vec<Storm>>,
         /// Why figures are missing.
@@ -73,7 +79,8 @@ records! {
         pub effective_ns: u64,
         /// Messages whose sending stopped in the middle, each time that it did.
         pub messages_stopped: u64,
-        /// Messages that had begun before a pause and were not acknowledged before its end, each time.
+        /// Messages that had begun before a pause and were not acknowledged before its end, as its link shows both: each once, however many
+        /// pauses it waited for. Of READ data, those in the middle of whose responses a pause began, each time.
         pub messages_spanning: u64,
         /// Retransmission timeouts, where the sender waited for the most part in a pause, on any link of its path that was captured, or
         /// retransmitted into one.
@@ -194,6 +201,13 @@ impl Pause {
                 ", not honored by {}, up to {} after its beginning",
                 several(came.frames, "frame"),
                 duration(came.latest_ns)
+            );
+        }
+        if let Some(took) = self.response_ns {
+            text += &format!(
+                ", its peer sent for up to {} after XOFF ({})",
+                duration(took.max),
+                several(took.count, "pause")
             );
         }
         if let Some(n) = self.storms.as_ref().map(Vec::len).filter(|&n| n > 0) {

@@ -129,6 +129,21 @@ fn the_limiters_scope_is_found() {
     }
 }
 
+/// Where marks are rare, most CNPs are farther apart than their limit, and it shows all the same.
+#[test]
+fn a_limit_that_few_notifications_reach() {
+    let mut time = 0;
+    let events: Vec<(i64, Roce)> = (0..400i64)
+        .map(|n| {
+            // A fifth is near the limit, in a row, the rest spreads over three times of it.
+            time += if n / 16 % 5 == 0 { 20_000 + n % 7 * 90 } else { 23_000 + n * 7_919 % 60_000 };
+            (time, CNP)
+        })
+        .collect();
+    let report = story(&events);
+    assert_eq!((report.pacing, report.pacing_interval_ns), (Some(Pacing::PerQp), Some(20_000)));
+}
+
 #[test]
 fn one_queue_pair_proves_no_wider_scope() {
     let report = story(&paced(100, 50_000, |_| CNP, |_| 0));

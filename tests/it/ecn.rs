@@ -3,8 +3,14 @@
 use rdmawire::{
     analyze::{Analysis, Options},
     capture::{Record, Time},
+    craft::{
+        Edit,
+        rewrite::{Plan, Rewriter},
+    },
+    dissect::dissect,
     report::{MarkedFlow, Pacing, Reason, Report},
     sim::{self, Run, Scenario},
+    wire::Kind,
 };
 
 fn play(text: &str) -> Run {
@@ -196,6 +202,38 @@ fn a_sender_that_keeps_rate() {
             "{finding:?}"
         );
         assert_eq!(finding.frames, ignores.cnp_frames);
+    }
+}
+
+/// Vendors put something into the bytes of a CNP that are reserved.
+#[test]
+fn notifications_that_carry_something() {
+    let run = play(&format!("{WRITES}[[segment]]\nright = {{ mark = 0.05 }}\n[[segment]]\n"));
+    for edited in [0, 1, 3] {
+        let (mut analysis, mut reference) = (
+            Analysis::new(Options::default()),
+            Analysis::new(Options { reference: true, ..Options::default() }),
+        );
+        let edits = vec![Edit::parse("cnp.reserved=00000000000000000000000000000007").unwrap()];
+        let mut rewriter = Rewriter::new(Plan { edits, ..Plan::default() });
+        let (mut frames, mut cnps) = (run.frames(0), 0);
+        while let Some(frame) = frames.next() {
+            let (time, link, wire_len) = (Time(frame.time_ns), frame.link, frame.wire_len);
+            let record = Record { time, link, interface: 0, wire_len, frame: frame.bytes };
+            let is_cnp = dissect(link, frame.bytes, wire_len).has(Kind::Cnp);
+            cnps += u64::from(is_cnp);
+            let frame = match is_cnp && cnps <= edited {
+                true => rewriter.rewrite(&record).unwrap().frame.to_vec(),
+                false => frame.bytes.to_vec(),
+            };
+            analysis.push(&Record { frame: &frame, ..record });
+            reference.push(&Record { frame: &frame, ..record });
+        }
+        let report = analysis.finish();
+        assert!(cnps > 3);
+        assert_eq!(report.head.congestion.cnps_with_body, edited);
+        assert_eq!(report.head.congestion, reference.finish().head.congestion);
+        assert_eq!(ids(&report).contains(&"congestion.cnp_body"), edited > 0, "{:?}", ids(&report));
     }
 }
 

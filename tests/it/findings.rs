@@ -10,7 +10,10 @@ use rdmawire::sim::{self, Scenario};
 use rdmawire::{
     analyze::{Analysis, Ended, FINDINGS, Files, FindingKind, Links, Options, QosMap, Scope},
     capture::{Record, Time},
-    craft,
+    craft::{
+        self,
+        rewrite::{Plan, Rewriter},
+    },
     opcode::Opcode,
     report::{Confidence, Finding, Severity},
     wire::*,
@@ -242,6 +245,24 @@ fn in_the_wrong_class(found: &mut Found) {
     look("wrong classes", analysis, found);
 }
 
+/// CNPs that have something in their reserved bytes.
+fn cnps_with_bodies(found: &mut Found) {
+    let text = "[[connection]]\noperations = [{ op = \"write\", size = \"64KiB\", count = 20 }]\n\
+                [[segment]]\nright = { mark = 0.1 }\n[[segment]]\n";
+    let run = sim::run(&Scenario::parse(text).unwrap()).unwrap();
+    let edits = vec![craft::Edit::parse("cnp.reserved=00000000000000000000000000000007").unwrap()];
+    let mut rewriter = Rewriter::new(Plan { edits, ..Plan::default() });
+    let mut analysis = Analysis::new(Options::default());
+    let mut frames = run.frames(0);
+    while let Some(shown) = frames.next() {
+        let (time, link, wire_len) = (Time(shown.time_ns), shown.link, shown.wire_len);
+        let record = Record { time, link, interface: 0, wire_len, frame: shown.bytes };
+        let frame = rewriter.rewrite(&record).unwrap().frame.to_vec();
+        analysis.push(&Record { frame: &frame, ..record });
+    }
+    look("CNPs with bodies", analysis, found);
+}
+
 fn scenarios(found: &mut Found) {
     for entry in std::fs::read_dir("examples/scenarios").unwrap() {
         let path = entry.unwrap().path();
@@ -278,6 +299,7 @@ fn every_kind_is_found_somewhere() {
     pcaps(&mut found);
     made_by_hand(&mut found);
     in_the_wrong_class(&mut found);
+    cnps_with_bodies(&mut found);
     of_several_links(&mut found);
     scenarios(&mut found);
     let missing: Vec<_> = FINDINGS.iter().map(|kind| kind.id).filter(|id| !found.contains_key(*id)).collect();

@@ -70,7 +70,7 @@ fn xoff_then_xon() {
     );
     assert_eq!((report.quanta, report.storms.unwrap().len()), (65_535, 0));
     // Nothing could have been marked, or stopped, and nothing says what the link joins.
-    assert_eq!(report.why.keys().collect::<Vec<_>>(), ["after_marks", "effect", "violations"]);
+    assert_eq!(report.why.keys().collect::<Vec<_>>(), ["after_marks", "effect", "response_ns", "violations"]);
 }
 
 #[test]

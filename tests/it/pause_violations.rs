@@ -60,6 +60,8 @@ fn a_sender_that_does_not_honor_pauses() {
         assert_eq!(came.frames, late.len() as u64);
         assert!(came.frames > 500 && came.first_frame.is_some());
         assert_eq!(came.latest_ns, (late.last().unwrap() - interval.start_ns) as u64);
+        // It never stopped.
+        assert_eq!((pause.response_ns, pause.why["response_ns"]), (None, Reason::TooFew));
         let finding = report.head.findings.iter().find(|finding| finding.id == "pause.ignored").unwrap();
         assert_eq!(finding.frames, [came.first_frame.unwrap()]);
     }
@@ -67,9 +69,15 @@ fn a_sender_that_does_not_honor_pauses() {
 
 #[test]
 fn a_sender_that_honors_them() {
-    let (report, _) = analyzed(&scenario("stops = [\"a\"]\n"), Some(100_000_000_000), true);
+    let (report, data) = analyzed(&scenario("stops = [\"a\"]\n"), Some(100_000_000_000), true);
     let came = pause(&report).violations.unwrap();
     assert_eq!((came.frames, came.first_frame, came.latest_ns), (0, None, 0));
+    // From XOFF to the last frame that was on its way.
+    let interval = pause(&report).ledger[0];
+    let last = data.into_iter().filter(|time| *time < interval.end_ns).max().unwrap();
+    let took = pause(&report).response_ns.unwrap();
+    assert!(last > interval.start_ns);
+    assert_eq!((took.count, took.max), (1, (last - interval.start_ns) as u64));
     assert!(report.head.findings.iter().all(|finding| finding.id != "pause.ignored"));
 }
 
@@ -110,7 +118,8 @@ fn frames_that_no_pause_stops() {
 fn it_is_said_why_it_is_not_known() {
     let why = |speed: Option<u64>, knows_links: bool, text: &str| {
         let (report, _) = analyzed(text, speed, knows_links);
-        assert_eq!(pause(&report).violations, None);
+        assert_eq!((pause(&report).violations, pause(&report).response_ns), (None, None));
+        assert_eq!(pause(&report).why["violations"], pause(&report).why["response_ns"]);
         pause(&report).why["violations"]
     };
     let speed = Some(100_000_000_000);

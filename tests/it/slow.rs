@@ -102,6 +102,28 @@ fn pauses_stop_their_priority() {
     }
 }
 
+/// A message that waits for two pauses is stopped twice, and is one.
+#[test]
+fn a_message_that_spans_two_pauses() {
+    for (apart, spanning) in [(20, 1), (400, 2)] {
+        let report = report(
+            &format!(
+                "[[connection]]\ntimeout = 14\nmtu = 4096\nwindow = 2000\noperations = [{{ op = \"write\", size = \"4MiB\", count = 4 }}]\n\
+                 [[pause]]\nfrom = \"right\"\npriority = 3\nat = \"100us\"\nhold = \"100us\"\nstops = [\"a\"]\n\
+                 [[pause]]\nfrom = \"right\"\npriority = 3\nat = \"{}us\"\nhold = \"100us\"\nstops = [\"a\"]\n",
+                200 + apart
+            ),
+            Some(100),
+        );
+        let did = report.head.pause.as_deref().unwrap()[0].effect.unwrap();
+        assert_eq!(
+            (did.flows, did.messages_stopped, did.messages_spanning),
+            (1, 2, spanning),
+            "{apart}: {did:?}"
+        );
+    }
+}
+
 #[test]
 fn pauses_of_another_priority_stop_nothing() {
     let traffic =

@@ -297,6 +297,9 @@ impl Tracker {
         self.bursts.on_packet(packet, place);
         let is_cnp = packet.opcode().is_cnp() && !place.is_capture_duplicate();
         self.network.on_packet(packet, place.frame, is_cnp || place.is_mark(packet));
+        if self.network.pauses.stop_any() && packet.is_acknowledge() {
+            self.note_answer(packet, place);
+        }
         metrics.on_packet(packet, place);
     }
 
@@ -357,9 +360,14 @@ impl Tracker {
     /// A silence behind the last packet that passed another link.
     fn passing(&self, id: FlowId, before: &Passage, to: i64, is_open: bool) -> PassingSilence {
         let &Passage { interface, space, path_tag, start, last, last_psn, packets, is_within } = before;
-        let waiting = match space {
-            Space::Request => self.flows.unsettled(id).requests.waiting_until(last_psn),
-            Space::Response => 0,
+        let (waiting, begun) = match space {
+            Space::Request => {
+                let requests = &self.flows.unsettled(id).requests;
+                let waiting = requests.waiting_until(last_psn);
+                let begun = requests.messages_done() + u64::from(waiting) + u64::from(is_within);
+                (waiting, Some(begun))
+            }
+            Space::Response => (0, None),
         };
         PassingSilence {
             flow: id,
@@ -370,10 +378,23 @@ impl Tracker {
             is_within,
             is_open,
             messages: waiting + is_within as u32,
+            begun,
             packets,
             interface,
             path_tag,
         }
+    }
+
+    /// An acknowledgement on a link, in a capture with pauses: how many messages are acknowledged there.
+    #[cold]
+    #[inline(never)]
+    fn note_answer(&mut self, packet: &Facts, place: &Placed) {
+        let Some(asking) = place.peer.filter(|_| place.space == Some(Space::Response)) else { return };
+        let done = match place.is_capture_duplicate() {
+            true => None,
+            false => Some(self.flows.get_mut(asking).requests.messages_done()),
+        };
+        self.network.passages.answered(asking, (packet.interface(), packet.psn(), packet.time()), done);
     }
 
     /// The capture ends in pauses: tells of the flows that are silent then.

@@ -117,6 +117,11 @@ impl Network {
         self.pauses.within(place, (from, to), |interface| self.interfaces.speed_bps(interface), stops);
     }
 
+    /// Whether this priority was paused on this interface, and nobody knows for how long: the link's speed is not known.
+    pub(crate) fn pauses_untimed(&self, place: (u16, u8)) -> bool {
+        self.pauses.any_untimed(place, |interface| self.interfaces.speed_bps(interface))
+    }
+
     /// Adds the parts of a time in which a flow was paused on the other links that it passes. They may overlap.
     pub(crate) fn add_stops_elsewhere(&self, flow: FlowId, from: i64, to: i64, stops: &mut Vec<Stop>) {
         for passage in self.passages.of(flow) {

@@ -1,7 +1,10 @@
 //! Where flows pass beside the link on which they are seen first, where several taps are on their way.
 //!
 //! A packet that is recorded again on another interface is a capture duplicate there: it is no traffic of its own. But a pause of that link
-//! stops the flow on that link, and only this record shows it.
+//! stops the flow on that link, and only this record shows it. What a pause did to messages is asked of the acknowledgements on that link too.
+
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
 
 use crate::{
     analyze::{
@@ -15,6 +18,27 @@ use crate::{
 const MAX_PASSAGES: usize = 15;
 /// Flows of which they are kept.
 const MAX_FLOWS: usize = 1 << 20;
+
+/// Flows whose acknowledgements are kept, in a capture with pauses: by link, 384 bytes each.
+const MAX_ANSWERED: usize = 1 << 12;
+/// The last acknowledgements on a link that are kept: more than come between the end of a pause and that of a silence.
+const KEPT: usize = 16;
+
+/// The last acknowledgements of a flow's requests on one link.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+struct Answers {
+    interface: u16,
+    /// The latest one last.
+    last: Vec<Answer>,
+}
+
+/// How many of the flow's messages are acknowledged, from its first one on.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+struct Answer {
+    time: i64,
+    done: u64,
+    psn: Psn,
+}
 
 /// The packets of a flow on another link.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
@@ -43,11 +67,13 @@ pub(crate) struct Passages {
     others: Vec<Vec<Passage>>,
     /// Other links that were kept so far, of all flows.
     kept: usize,
+    answers: HashMap<FlowId, Vec<Answers>, RandomState>,
 }
 
 impl Passages {
     /// A flow begins on this interface.
     pub(crate) fn begin(&mut self, FlowId(flow): FlowId, interface: u16) {
+        self.answers.remove(&FlowId(flow));
         let at = flow as usize;
         if at >= self.first.len() && at < MAX_FLOWS {
             self.first.resize(at + 1, 0);
@@ -76,12 +102,48 @@ impl Passages {
         self.first.capacity() * size_of::<u16>()
             + self.others.capacity() * size_of::<Vec<Passage>>()
             + self.kept * size_of::<Passage>()
+            + self.answers.len() * (size_of::<Answers>() + KEPT * size_of::<Answer>())
+    }
+
+    /// An acknowledgement of this flow's requests. `done`: how many messages are acknowledged by it, where it is not a copy of one that
+    /// another link had.
+    pub(crate) fn answered(
+        &mut self,
+        flow: FlowId,
+        (interface, psn, time): (u16, Psn, i64),
+        done: Option<u64>,
+    ) {
+        if self.answers.len() >= MAX_ANSWERED && !self.answers.contains_key(&flow) {
+            return;
+        }
+        let links = self.answers.entry(flow).or_default();
+        let of_copy = || links.iter().flat_map(|link| link.last.iter().rev()).find(|last| last.psn == psn);
+        let Some(done) = done.or_else(|| Some(of_copy()?.done)) else { return };
+        let at = match links.iter().position(|link| link.interface == interface) {
+            Some(at) => at,
+            None if links.len() > MAX_PASSAGES => return,
+            None => {
+                links.push(Answers { interface, last: Vec::with_capacity(KEPT) });
+                links.len() - 1
+            }
+        };
+        let last = &mut links[at].last;
+        if last.len() >= KEPT {
+            last.remove(0);
+        }
+        last.push(Answer { time, done, psn });
+    }
+
+    /// How many messages of this flow were acknowledged on this link by a time; `None` where that is not known.
+    pub(crate) fn done(&self, flow: FlowId, interface: u16, until: i64) -> Option<u64> {
+        let link = self.answers.get(&flow)?.iter().find(|link| link.interface == interface)?;
+        link.last.iter().rev().find(|last| last.time <= until).map(|last| last.done)
     }
 
     /// A packet of requests or READ data that was recorded again. Returns what was known of its flow there before.
     pub(crate) fn pass(&mut self, FlowId(flow): FlowId, space: Space, packet: &Facts) -> Option<Passage> {
         let (interface, shape) = (packet.interface(), packet.opcode().shape());
-        let Passages { first, others, kept } = self;
+        let Passages { first, others, kept, .. } = self;
         let at = flow as usize;
         if *first.get(at)? == interface {
             return None;

@@ -68,6 +68,8 @@ pub(super) const HAS_EXT_WORD: u8 = 1 << 2;
 
 /// It has a fast form.
 pub(super) const IS_FAST: u8 = 1 << 3;
+/// It is a CNP whose reserved bytes are not all zero.
+const HAS_CNP_BODY: u8 = 1 << 4;
 
 /// In the BTH's fifth byte.
 const BECN: u8 = 1 << 6;
@@ -149,7 +151,8 @@ impl Facts {
             bth_8: bth.bytes()[8],
             flags: flag(HAS_KEY, key.is_some())
                 | flag(HAS_IP_ID, ip_id.is_some())
-                | flag(HAS_EXT_WORD, aeth.or(dma_len).is_some()),
+                | flag(HAS_EXT_WORD, aeth.or(dma_len).is_some())
+                | flag(HAS_CNP_BODY, d.get::<Cnp>().is_some_and(|cnp| *cnp.bytes() != [0; Cnp::LEN])),
         })
     }
 
@@ -298,6 +301,12 @@ impl Facts {
     #[inline(always)]
     pub fn dma_len(&self) -> Option<u32> {
         self.ext_word(self.opcode.shape().has_reth)
+    }
+
+    /// Whether it is a CNP whose sixteen reserved bytes are not all zero.
+    #[inline(always)]
+    pub fn has_cnp_body(&self) -> bool {
+        self.flags & HAS_CNP_BODY != 0
     }
 
     #[inline(always)]

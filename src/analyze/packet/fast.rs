@@ -17,7 +17,7 @@ use crate::{
     capture::Record,
     dissect::{self, Encapsulation, Link},
     icrc::{self, State},
-    opcode::{Opcode, Shape, Transport},
+    opcode::{Opcode, Operation, Shape, Transport},
     wire::*,
     wire_cost::{FCS, GAP, ICRC, PREAMBLE, SHORTEST_FRAME},
 };
@@ -229,6 +229,9 @@ impl FastPacket {
             // Management datagrams are dissected.
             & (self.dest_qp() > 1);
         if !is_plain || !self.is_whole(shape, HEADERS + behind.len()) {
+            return None;
+        }
+        if shape.operation == Some(Operation::Cnp) && behind.iter().take(Cnp::LEN).any(|&byte| byte != 0) {
             return None;
         }
         let word = behind.get(shape.word as usize..).and_then(|behind| behind.first_chunk());

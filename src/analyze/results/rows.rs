@@ -325,6 +325,20 @@ fn lost_responses(flow: &Flow, peer: Option<&Flow>) -> Lost {
 fn requests(to: &mut report::Stream, flow: &Flow, verified: bool, in_full: bool) {
     let (counts, gap_psns) = (&flow.requests.counts, flow.requests.seq.rare.holes.psns());
     stream(to, counts, lost_requests(flow), gap_psns, flow, verified, in_full);
+    let goes_back = flow.requests.seq.recovery_mode() == report::RecoveryMode::GoBackN;
+    place_reordering(to, if goes_back { to.triggers.nak } else { 0 });
+}
+
+/// Whether a receiver that asked so often, each time that a packet came early, saw the order of the tap.
+fn place_reordering(to: &mut report::Stream, asked: u64) {
+    const MANY: u64 = 8;
+    /// Of so many late packets one may seem to be asked for, and was retransmitted.
+    const FEW: u64 = 64;
+    if let Some(reordering) = &mut to.reordering {
+        let late = to.out_of_order;
+        let is_unasked = late > asked.saturating_mul(MANY) && late > reordering.then_nak.saturating_mul(FEW);
+        reordering.is_at_tap = asked > 0 && is_unasked;
+    }
 }
 
 fn responses(to: &mut report::Stream, flow: &Flow, peer: Option<&Flow>, verified: bool, in_full: bool) {
@@ -332,6 +346,7 @@ fn responses(to: &mut report::Stream, flow: &Flow, peer: Option<&Flow>, verified
     stream(to, counts, lost_responses(flow, peer), gap_psns, flow, verified, in_full);
     // A responder has no timer: why a READ was requested again counts once, in the flow of the request.
     let report::Triggers { nak, timeout, rnr, implied_nak, unknown, .. } = to.triggers;
+    place_reordering(to, implied_nak);
     let repeated_read = nak + timeout + rnr + implied_nak;
     to.triggers = report::Triggers { repeated_read, unknown, ..report::Triggers::default() };
 }
@@ -427,6 +442,7 @@ fn stream(
         max_extent_packets: counts.trouble().max_extent as u64,
         max_late_ns: counts.trouble().max_late_ns,
         then_nak: counts.trouble().reordered_then_nak as u64,
+        is_at_tap: false,
     });
 }
 

@@ -638,6 +638,7 @@ impl Requests {
             is_answered: self.una >= next,
             hears: self.acks_seen > 0,
             messages: self.waiting.len() as u32,
+            completed: self.messages_completed,
             is_within: self.assembly.is_some() || !self.has_no_open_edge(),
             packets: self.counts.packets,
             retransmits: self.counts.of(Class::Retransmission),
@@ -656,6 +657,11 @@ impl Requests {
     pub(crate) fn waiting_until(&self, psn: Psn) -> u32 {
         let x = self.seq.unwrap(psn);
         self.waiting.partition_point(|message| message.last <= x) as u32
+    }
+
+    /// Messages that are acknowledged, of those that are complete.
+    pub(crate) fn messages_done(&self) -> u64 {
+        self.messages_completed.saturating_sub(self.waiting.len() as u64)
     }
 
     /// Whether there was a READ or an atomic.

@@ -42,6 +42,8 @@ pub struct Silence {
     pub retransmits: u64,
     /// Messages that were not acknowledged then.
     pub messages: u32,
+    /// Messages of the flow that had begun before it, from its first one on.
+    pub begun: u64,
     /// Packets of the flow's requests before it, if [`is_open`](Self::is_open).
     pub packets: u64,
     /// The shortest round trip so far, in nanoseconds.
@@ -108,6 +110,8 @@ pub struct PassingSilence {
     pub is_open: bool,
     /// Messages that had begun there, and were not acknowledged then.
     pub messages: u32,
+    /// Messages of the flow that had begun there before it, from its first one on; `None` of READ data.
+    pub begun: Option<u64>,
     /// Packets before it.
     pub packets: u64,
     /// The interface.
@@ -137,6 +141,8 @@ pub(crate) struct RequesterState {
     pub(crate) is_answered: bool,
     pub(crate) hears: bool,
     pub(crate) messages: u32,
+    /// Messages that were complete, acknowledged or not.
+    pub(crate) completed: u64,
     /// Its last packet was not the end of a message.
     pub(crate) is_within: bool,
     /// Packets, timeouts and retransmitted packets so far.
@@ -168,6 +174,7 @@ impl RequesterState {
             is_answered,
             hears,
             messages,
+            completed,
             is_within,
             packets,
             rtt,
@@ -190,6 +197,7 @@ impl RequesterState {
             shows_timeout: false,
             retransmits: 0,
             messages,
+            begun: completed + u64::from(is_within),
             packets,
             rtt_ns: rtt,
             interface,

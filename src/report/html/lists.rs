@@ -155,6 +155,9 @@ const PAUSES: &[Column<Pause>] = &[
     optional("not honored", "count", "Frames that the paused end sent although it was paused", |p, _| {
         number(p.violations.map(|came| came.frames))
     }),
+    optional("sent after XOFF", "ns", "For how long the paused end still sent: the longest", |p, _| {
+        of_summary(p.response_ns, |s| s.max)
+    }),
     optional("storms", "count", "Storms: paused without a break for too long", |p, _| {
         some(p.storms.as_ref().map_or(0, Vec::len) as u64)
     }),

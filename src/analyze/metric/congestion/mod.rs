@@ -19,7 +19,7 @@ use hashbrown::HashMap;
 use super::{Context, Metric, Placed, ends::Ends, incast::Incast, ratio};
 use crate::{
     analyze::{
-        model::{Address, FlowId},
+        model::{Address, Class, FlowId},
         packet::Facts,
         table::run::RunSum,
     },
@@ -54,6 +54,7 @@ pub struct Congestion {
     senders: HashMap<Address, Sender, RandomState>,
     cnps_of_unknown_senders: u64,
     cnps_without_becn: u64,
+    cnps_with_body: u64,
     /// ACKs of native InfiniBand that notify.
     becn_acks: u64,
     flows: Marks,
@@ -165,6 +166,9 @@ impl Congestion {
     fn cnp(&mut self, packet: &Facts, place: &Placed) {
         let now = packet.time();
         self.cnps_without_becn += !packet.becn() as u64;
+        // A damaged one shows nothing of its sender.
+        let is_right = place.class != Some(Class::Corrupt);
+        self.cnps_with_body += (is_right && packet.has_cnp_body()) as u64;
         if let Some(flow) = place.flow {
             self.flows.happened(Happened::Cnp, flow, packet, place.frame);
             self.flows.slows(flow, place.peer, packet);
@@ -235,6 +239,7 @@ impl Congestion {
             cnps_without_ce: self.senders.values().filter(|s| !s.is_marked).map(|s| s.cnps).sum(),
             cnps_near_nak: self.cnps_near_nak,
             cnps_without_becn: self.cnps_without_becn,
+            cnps_with_body: self.cnps_with_body,
             becn_acks: self.becn_acks,
             pacing: limit.map(|limit| limit.scope),
             pacing_interval_ns: limit.map(|limit| limit.least_ns),

@@ -20,6 +20,9 @@ const BLOCK: u32 = 16;
 const MAX_GAP_NS: u64 = 3_600_000_000_000;
 /// A limiter's distance is longer: CNPs that are nearer wait for each other, or for the frames of others, on a link.
 const LEAST_NS: u64 = 1_000;
+/// So many gaps within a tenth above the shortest one, and none in the tenth below it, are no chance: without an edge, there are about as many in
+/// both.
+const MANY_NEAR: u64 = 24;
 /// So many gaps make an edge likely.
 const MANY_GAPS: u64 = 64;
 
@@ -109,8 +112,8 @@ impl Gaps {
     }
 
     /// The distance that the gaps keep, if they have a sharp lower edge: their first percentile is at least 0.9 times
-    /// the median of the least gaps of all blocks, and a share of them is near it. Gaps by chance have a percentile far below
-    /// that, and few of them are near the least one.
+    /// the median of the least gaps of all blocks, or very many are near it; and a share of them is. Gaps by chance have a percentile
+    /// far below that, and few of them are near the least one.
     pub(super) fn edge(&self) -> Option<u64> {
         if self.all.len() < MIN_GAPS || self.least.is_empty() {
             return None;
@@ -119,7 +122,8 @@ impl Gaps {
         let is_sharp = least > 0 && low as f64 >= 0.9 * least as f64;
         let near = self.all.count_between(0, self.shortest.saturating_add(self.shortest / 10));
         let share = if self.all.len() < MANY_GAPS { 4 } else { 20 };
-        let is_limit = is_sharp && near * share >= self.all.len() && self.shortest >= LEAST_NS;
+        let is_limit =
+            (is_sharp || near >= MANY_NEAR) && near * share >= self.all.len() && self.shortest >= LEAST_NS;
         is_limit.then_some(self.shortest)
     }
 

@@ -3,7 +3,7 @@
 use super::{
     CAUSES, LATE_NS, LATE_ROUND_TRIPS, MIN_LATE, PRIORITIES, Stop, UNUSUAL,
     gap::{Gap, Part},
-    stops::{Stops, held},
+    stops::{Done, Stops, held},
 };
 use crate::{
     analyze::model::{FlowId, Space},
@@ -209,7 +209,7 @@ impl TimeBudget {
     }
 
     /// Adds the parts of a silence: what of them was in a pause goes to the pause.
-    pub(super) fn divide(&mut self, gap: &Gap, parts: [Part; 3], stops: &[Stop]) {
+    pub(super) fn divide(&mut self, gap: &Gap, parts: [Part; 3], stops: &[Stop], done: &Done<'_>) {
         let mut left = parts.map(|part| part.to.saturating_sub(part.from));
         held(gap, &parts, stops, |at, stop, ns| {
             left[at] = left[at].saturating_sub(ns);
@@ -219,7 +219,7 @@ impl TimeBudget {
             self.add(TimeCause::Paused, ns, gap.from, gap.frame);
             grow(&mut self.paused_from[parts[at].cause as usize], ns as u64);
         });
-        self.stops.take(gap, &parts, stops);
+        self.stops.take(gap, &parts, stops, done);
         self.add_left(gap, parts, left);
     }
 
@@ -240,7 +240,14 @@ impl TimeBudget {
     }
 
     /// Notes what of a silence was in pauses of another priority than its own: if a map that comes later says that this is its own.
-    pub(super) fn note_other(&mut self, priority: u8, gap: &Gap, parts: &[Part; 3], stops: &[Stop]) {
+    pub(super) fn note_other(
+        &mut self,
+        priority: u8,
+        gap: &Gap,
+        parts: &[Part; 3],
+        stops: &[Stop],
+        done: &Done<'_>,
+    ) {
         let others = &mut self.others;
         held(gap, parts, stops, |at, stop, ns| {
             let others = others.get_or_insert_with(Default::default);
@@ -253,7 +260,7 @@ impl TimeBudget {
         });
         if !stops.is_empty() {
             let others = self.others.get_or_insert_with(Default::default);
-            others[priority as usize].stops.take(gap, parts, stops);
+            others[priority as usize].stops.take(gap, parts, stops, done);
         }
     }
 

@@ -35,6 +35,8 @@ pub(super) struct Gap {
     pub(super) retransmits: u64,
     /// Messages that were not complete then.
     pub(super) messages: u32,
+    /// Messages that had begun before it, from the flow's first one on; `None` of READ data.
+    pub(super) begun: Option<u64>,
     /// Packets before it, if it is open.
     pub(super) packets: u64,
     /// The shortest round trip so far.
@@ -96,6 +98,7 @@ impl From<&Silence> for Gap {
             shows_timeout: silence.shows_timeout,
             retransmits: silence.retransmits,
             messages: silence.messages,
+            begun: Some(silence.begun),
             packets: silence.packets,
             rtt: silence.rtt_ns,
             interface: silence.interface,
@@ -121,6 +124,7 @@ impl From<&DataSilence> for Gap {
             shows_timeout: false,
             retransmits: 0,
             messages: !silence.begins as u32,
+            begun: None,
             packets: silence.packets,
             rtt: silence.rtt_ns,
             interface: silence.interface,

@@ -208,6 +208,7 @@ impl Verdicts {
             budget.place = place;
             budget.asked_before = if stops_any { pauses.asked_ns(place, gap.start) } else { 0 };
         }
+        let done = |until| network.passages.done(id, gap.interface, until);
         match gap.again {
             Some(Trigger::Timeout) if gap.lasted() > QUIET_NS => budget.timeouts += 1,
             Some(Trigger::Nak | Trigger::ImpliedNak) if gap.lasted() > QUIET_NS => budget.naks += 1,
@@ -221,7 +222,7 @@ impl Verdicts {
             let longest = i64::try_from(longest.saturating_mul(2)).unwrap_or(i64::MAX);
             let usual = longest.max(gap.mean_ns().saturating_mul(UNUSUAL as i64));
             let quiet = Quiet { open: Some(usual), ..Quiet::from(gap) };
-            if budget.stops.take_quiet(&quiet, &self.stops) {
+            if budget.stops.take_quiet(&quiet, &self.stops, &done) {
                 budget.held_until = Some(gap.to);
             }
             self.stops_bytes += budget.stops.heap_bytes() - held;
@@ -234,7 +235,7 @@ impl Verdicts {
             for priority in (0..PRIORITIES as u8).filter(|&priority| priority != place.1) {
                 if pauses.are_of(gap.interface, priority) {
                     network.stops_within((gap.interface, priority), gap.from, gap.to, &mut self.stops);
-                    budget.note_other(priority, gap, &parts, &self.stops);
+                    budget.note_other(priority, gap, &parts, &self.stops, &done);
                 }
             }
         }
@@ -242,7 +243,7 @@ impl Verdicts {
             network.stops_within(place, gap.from, gap.to, &mut self.stops);
         }
         let stops = &self.stops[..if stops_any { self.stops.len() } else { 0 }];
-        budget.divide(gap, parts, stops);
+        budget.divide(gap, parts, stops, &done);
         // Of READs, the requests tell of their timeouts.
         if stops_any && space == Space::Request {
             let mut paused = Vec::new();
@@ -265,7 +266,8 @@ impl Verdicts {
 
     /// A silence on another link than that where the flow is seen first.
     fn take_elsewhere(&mut self, silence: &PassingSilence, network: &Network) {
-        let &PassingSilence { flow: id, space, start_ns, from_ns, to_ns, is_within, messages, .. } = silence;
+        let &PassingSilence { flow: id, space, start_ns, from_ns, to_ns, is_within, messages, begun, .. } =
+            silence;
         let place = (silence.interface, network.priorities.of(silence.path_tag));
         network.stops_within(place, from_ns, to_ns, &mut self.stops);
         if self.stops.is_empty() {
@@ -277,8 +279,9 @@ impl Verdicts {
         let mean = || mean_ns(start_ns, from_ns, silence.packets);
         let open = silence.is_open.then(|| mean().saturating_mul(UNUSUAL as i64));
         let held = budget.stops.heap_bytes();
-        let quiet = Quiet { start: start_ns, from: from_ns, is_within, messages, open };
-        budget.stops.take_quiet(&quiet, &self.stops);
+        let quiet = Quiet { start: start_ns, from: from_ns, is_within, messages, begun, open };
+        let done = |until| network.passages.done(id, silence.interface, until);
+        budget.stops.take_quiet(&quiet, &self.stops, &done);
         self.stops_bytes += budget.stops.heap_bytes() - held;
     }
 }

@@ -25,6 +25,8 @@ pub(super) struct Stopped {
     /// Messages that they stopped in the middle, and messages that had begun and were not acknowledged when they ended.
     pub(super) messages: u64,
     pub(super) spanning: u64,
+    /// Messages, from the flow's first one on, up to which `spanning` has them: each counts once, however many pauses it waits for.
+    counted: u64,
     /// Timeouts because of them, and the packets that were retransmitted then.
     pub(super) timeouts: u64,
     pub(super) resent: u64,
@@ -32,7 +34,7 @@ pub(super) struct Stopped {
 
 impl Stopped {
     fn new(source: u8, start: i64) -> Stopped {
-        Stopped { source, start, ns: 0, messages: 0, spanning: 0, timeouts: 0, resent: 0 }
+        Stopped { source, start, ns: 0, messages: 0, spanning: 0, counted: 0, timeouts: 0, resent: 0 }
     }
 
     /// Adds it to what the source's pauses did to other flows.
@@ -45,6 +47,9 @@ impl Stopped {
         effect.retransmits += self.resent;
     }
 }
+
+/// Messages of a flow that were acknowledged on its link by a time, from its first one on; `None` where that is not known.
+pub(super) type Done<'a> = dyn Fn(i64) -> Option<u64> + 'a;
 
 /// The last pause that stopped a flow.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
@@ -74,14 +79,16 @@ pub(super) struct Quiet {
     /// Messages: that were stopped in the middle, and that were not acknowledged at the end.
     pub(super) is_within: bool,
     pub(super) messages: u32,
+    /// Messages that had begun before it, from the flow's first one on.
+    pub(super) begun: Option<u64>,
     /// Nothing ended it but the end of the capture; and how long the flow is silent at most without being over, as far as is known.
     pub(super) open: Option<i64>,
 }
 
 impl From<&Gap> for Quiet {
     fn from(gap: &Gap) -> Quiet {
-        let &Gap { start, from, is_within, messages, .. } = gap;
-        Quiet { start, from, is_within, messages, open: None }
+        let &Gap { start, from, is_within, messages, begun, .. } = gap;
+        Quiet { start, from, is_within, messages, begun, open: None }
     }
 }
 
@@ -148,31 +155,41 @@ impl Stops {
     }
 
     /// Takes a silence of requests or READ data on the link where the flow is seen first.
-    pub(super) fn take(&mut self, gap: &Gap, parts: &[Part; 3], stops: &[Stop]) {
+    /// `done`: messages that were acknowledged there by a time.
+    pub(super) fn take(&mut self, gap: &Gap, parts: &[Part; 3], stops: &[Stop], done: &Done<'_>) {
         let quiet = Quiet::from(gap);
         for stop in stops.iter().filter(|stop| quiet.is_of(stop)) {
             let may = |part: &&Part| gap.may_be_paused(part, stops);
             let ns = parts.iter().filter(may).map(|part| within(stop, part)).sum();
-            self.stopped(&quiet, stop, ns);
+            self.stopped(&quiet, stop, ns, done);
         }
     }
 
     /// Takes a silence whose causes are not known: on another link, or one that the end of the capture ends. Returns whether a pause
     /// holds at its end.
-    pub(super) fn take_quiet(&mut self, quiet: &Quiet, stops: &[Stop]) -> bool {
+    pub(super) fn take_quiet(&mut self, quiet: &Quiet, stops: &[Stop], done: &Done<'_>) -> bool {
         let mut is_held = false;
         for stop in stops.iter().filter(|stop| quiet.is_of(stop)) {
-            self.stopped(quiet, stop, stop.to.saturating_sub(stop.from));
+            self.stopped(quiet, stop, stop.to.saturating_sub(stop.from), done);
             is_held |= !stop.is_over;
         }
         is_held
     }
 
-    fn stopped(&mut self, quiet: &Quiet, stop: &Stop, ns: i64) {
+    fn stopped(&mut self, quiet: &Quiet, stop: &Stop, ns: i64, done: &Done<'_>) {
         let Some(known) = self.entry(stop.source, quiet.start).filter(|_| ns > 0) else { return };
         known.ns = known.ns.saturating_add(ns as u64);
         known.messages += quiet.is_within as u64;
-        known.spanning += u64::from(quiet.messages);
+        known.spanning += match quiet.begun {
+            None => u64::from(quiet.messages),
+            Some(begun) => {
+                // Acknowledgements may come between the end of the pause and that of the silence.
+                let done = done(stop.to).unwrap_or(begun.saturating_sub(quiet.messages.into()));
+                let new = begun.saturating_sub(done.max(known.counted));
+                known.counted = known.counted.max(begun);
+                new
+            }
+        };
         self.last = Some(Last { source: stop.source, since: stop.since, until: stop.to });
     }
 

@@ -7,6 +7,7 @@
 mod faults;
 mod ledger;
 mod report;
+mod responses;
 mod storm;
 pub(crate) mod tree;
 mod violations;
@@ -30,6 +31,7 @@ use crate::{
 use faults::faults;
 use ledger::{Frame, Ledger};
 pub(crate) use report::PauseRows;
+use responses::Responses;
 use violations::{Violations, allowance_ns};
 pub(crate) use ways::Ways;
 
@@ -73,6 +75,7 @@ pub(crate) struct Pauses {
     congested: Option<i64>,
     /// Where the links are known.
     violations: Violations,
+    responses: Responses,
     /// Pauses that are kept for the [tree], and those that are not.
     spans: usize,
     spans_not_kept: u64,
@@ -268,6 +271,11 @@ impl Pauses {
         });
     }
 
+    /// Whether a pause of this priority on this interface has no known end.
+    pub(super) fn any_untimed(&self, place: (u16, u8), speed_bps: impl Fn(u16) -> Option<u64>) -> bool {
+        self.sources.iter().any(|source| self.stops(source, place) && speed_bps(source.interface).is_none())
+    }
+
     /// How long this priority was paused on this interface so far: by the source that did so most.
     pub(crate) fn asked_ns(&self, place: (u16, u8), now: i64) -> i64 {
         let mine = self.sources.iter().filter(|source| self.stops(source, place));
@@ -316,8 +324,10 @@ impl Pauses {
             let source = &self.sources[number];
             let open =
                 if self.stops(source, place) { self.ledger(source).and_then(Ledger::open) } else { None };
-            let late = open.filter(|open| open.end > now).map(|open| now.saturating_sub(open.start));
-            if let Some(late) = late.filter(|&late| late > allowance) {
+            let Some(open) = open.filter(|open| open.end > now) else { continue };
+            self.responses.add(number as u8, ends, open.start, now);
+            let late = now.saturating_sub(open.start);
+            if late > allowance {
                 self.violations.add(number as u8, ends, frame, late);
             }
         }
@@ -338,7 +348,7 @@ impl Pauses {
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
-        self.spans * size_of::<tree::Span>() + self.violations.heap_bytes()
+        self.spans * size_of::<tree::Span>() + self.violations.heap_bytes() + self.responses.heap_bytes()
     }
 }
 

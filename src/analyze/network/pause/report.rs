@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use super::{
     super::{interfaces::Interfaces, neighbors::Neighbors},
-    PauseSource, Pauses,
+    PauseSource, Pauses, allowance_ns,
     tree::{self, LinkPosition, PlacedTree, SourceSpans},
     ways::Ways,
 };
 use crate::{
     analyze::model::Address,
-    report::{Capture, Congestion, Pause, PauseCulprit, PauseFault, PauseTree, Reason},
+    report::{Capture, Congestion, Pause, PauseCulprit, PauseFault, PauseTree, Reason, Summary},
 };
 
 /// The sections about pauses, and what the verdict on flows needs to know of their rows.
@@ -110,9 +110,14 @@ impl Pauses {
                 let is_shown = || ways.show(|interface| self.acts_on(source, interface), Some(hosts));
                 if came.frames > 0 || is_shown() { Ok(came) } else { Err(Reason::OneWay) }
             });
+            let response = violations.and_then(|_| self.response(*number, positions?, (interfaces, end)));
             match violations {
                 Ok(violations) => row.violations = Some(violations),
                 Err(why) => _ = row.why.insert("violations".into(), why),
+            }
+            match response {
+                Ok(response) => row.response_ns = Some(response),
+                Err(why) => _ = row.why.insert("response_ns".into(), why),
             }
         }
         let (tree, positions, culprit_addresses) = match found {
@@ -133,6 +138,21 @@ impl Pauses {
         let paused = self.paused_times(end);
         let faults = self.faults.clone();
         PauseRows { rows, numbers, faults, tree, positions, culprit_addresses, paused }
+    }
+
+    /// How long the paused end took to stop, for the source with this number, where it shows.
+    fn response(
+        &self,
+        number: Option<u8>,
+        positions: &BTreeMap<PauseSource, LinkPosition>,
+        (interfaces, end): (&Interfaces, i64),
+    ) -> Result<Summary, Reason> {
+        let number = number.ok_or(Reason::MemoryLimit)?;
+        let source = self.source(number).ok_or(Reason::MemoryLimit)?;
+        let hosts = &positions.get(source).ok_or(Reason::UnknownDirection)?.hosts;
+        let speed = interfaces.speed_bps(source.interface).ok_or(Reason::UnknownSpeed)?;
+        let spans = self.ledger(source).map_or_else(Vec::new, |ledger| ledger.spans(end));
+        self.responses.of(number, hosts, &spans, allowance_ns(speed))?.ok_or(Reason::TooFew)
     }
 
     fn paused_times(&self, end: i64) -> Vec<PausedTime> {

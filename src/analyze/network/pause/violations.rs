@@ -46,6 +46,13 @@ pub(super) struct Hosts {
     pub(super) paused: Vec<Address>,
 }
 
+impl Hosts {
+    /// Whether the paused end sent a frame with this source and destination.
+    pub(super) fn are_of(&self, src: Address, dst: Address) -> bool {
+        self.pausing.contains(&dst) || self.paused.contains(&src)
+    }
+}
+
 /// How long after a frame that asks for a pause the other end of a link of this speed may still send.
 pub(super) fn allowance_ns(speed: u64) -> i64 {
     let quanta = (LARGEST_FRAME * 8).div_ceil(QUANTUM_BITS);
@@ -74,11 +81,9 @@ impl Violations {
         if self.not_kept > 0 {
             return Err(Reason::MemoryLimit);
         }
-        let is_its = |(by, src, dst): &(u8, Address, Address)| {
-            *by == source && (hosts.pausing.contains(dst) || hosts.paused.contains(src))
-        };
+        let its = self.late.iter().filter(|&(&(by, src, dst), _)| by == source && hosts.are_of(src, dst));
         let mut all = PauseViolations::default();
-        for (_, late) in self.late.iter().filter(|(key, _)| is_its(key)) {
+        for (_, late) in its {
             all.frames += late.frames;
             all.first_frame = Some(all.first_frame.map_or(late.first, |first| first.min(late.first)));
             all.latest_ns = all.latest_ns.max(late.most_ns.max(0) as u64);

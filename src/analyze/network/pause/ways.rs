@@ -31,9 +31,7 @@ impl Ways {
         let known = hosts.filter(|hosts| !(hosts.pausing.is_empty() && hosts.paused.is_empty()));
         let mut here = self.0.iter().filter(|&(&interface, _)| is_on(interface));
         here.any(|(_, pairs)| match known {
-            Some(hosts) => {
-                pairs.iter().any(|(src, dst)| hosts.pausing.contains(dst) || hosts.paused.contains(src))
-            }
+            Some(hosts) => pairs.iter().any(|&(src, dst)| hosts.are_of(src, dst)),
             None => pairs.iter().any(|&(src, dst)| pairs.contains(&(dst, src))),
         })
     }

@@ -823,6 +823,15 @@ pub(super) fn no_becn(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut
     }
 }
 
+pub(super) fn cnp_body(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    let &Congestion { cnps, cnps_with_body: n, .. } = &head.congestion;
+    if n > 0 {
+        let text =
+            format!("{} of {} with other bytes than zeros in their body", count(n), several(cnps, "CNP"));
+        say(Seen::new(n, text));
+    }
+}
+
 pub(super) fn marked_control(&Evidence { head, sums }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
     let n = head.congestion.ce_control_packets.saturating_sub(sums.control_by_senders);
     if n > 0 {

@@ -126,13 +126,14 @@ fn reorderings(flow: &report::Flow) -> impl Iterator<Item = &Reordering> {
 }
 
 pub(super) fn reordered(flow: &report::Flow, of: fn(&Reordering) -> u64) -> u64 {
-    reorderings(flow).map(of).sum()
+    reorderings(flow).filter(|reordering| !reordering.is_at_tap).map(of).sum()
 }
 
 /// Late packets, of requests and responses.
 pub(super) fn late(flow: &report::Flow) -> u64 {
     let streams = [&flow.requests, &flow.responses].into_iter();
-    streams.filter(|stream| stream.reordering.is_some()).map(|stream| stream.out_of_order).sum()
+    let is_of_network = |stream: &&Stream| stream.reordering.is_some_and(|reordering| !reordering.is_at_tap);
+    streams.filter(is_of_network).map(|stream| stream.out_of_order).sum()
 }
 
 /// Retransmissions of flows in which none is explained. Repeated READ requests do not count: their responses were lost, which is

@@ -574,6 +574,11 @@ pub static FINDINGS: &[FindingKind] = findings! {
         "give CNPs a strict priority of their own, without ECN"
         Capture(capture::marked_control);
 
+    "congestion.cnp_body" Note [Ecn]
+        "CNPs carry something: their sixteen reserved bytes are not all zero."
+        "check what generates them (a driver, a test tool, a congestion control of the vendor's own), and that the senders take such CNPs: RoCEv2 has nothing in these bytes"
+        Capture(capture::cnp_body);
+
     "congestion.one_queue" Note [Ecn]
         "CNPs share the traffic class of the data: they wait behind the data that they should slow down."
         "give CNPs a DSCP of their own (48 by default) with a strict priority"
