@@ -135,6 +135,12 @@ head! {
         congestion: Congestion,
         /// Traffic by class, most bytes first.
         traffic_classes: Vec<TrafficClass>,
+        /// Classes by pair of hosts and kind of traffic, those of the pairs with most bytes first: 4096 at most.
+        pair_classes: Vec<PairClass>,
+        /// How many there are.
+        pair_class_count: u64,
+        /// Packets of flows that are in none of them: there are too many pairs of hosts.
+        pair_classes_not_kept: u64,
         /// Classes that are not as they should be.
         qos: Qos,
         /// Times in which several senders sent more to one receiver than its link carries, by time: the first 1024; `None` without the
@@ -248,14 +254,16 @@ tables! {
         };
     "classes": TrafficClass, "Traffic with one DSCP and priority, or one service level and virtual lane.",
         |report, each| for one in &report.head.traffic_classes { each(one)?; };
+    "pair_classes": PairClass, "Traffic of one kind from one host to another with one DSCP and priority, or one service level and virtual lane.",
+        |report, each| for one in &report.head.pair_classes { each(one)?; };
     "microbursts": Microburst, "A time of a millisecond at most in which the link of a receiver is busy; needs the link's speed.",
         |report, each| for one in &report.head.microbursts.bursts { each(one)?; };
     "credits": Credits, "Credits of one end of a native InfiniBand link on one virtual lane.",
         |report, each| for one in &report.head.credits { each(one)?; };
-    "paths": FlowPath, "A path of a flow that takes several, by UDP source port and flow label.",
-        |report, each| for one in &report.head.paths { each(one)?; };
-    "mrc": MrcConnection, "A connection of MRC, the Multipath Reliable Connection.",
-        |report, each| for one in &report.head.mrc { each(one)?; };
+    "paths": (OfFlow, FlowPath), "A path of a flow that takes several, by UDP source port and flow label.",
+        |report, each| for one in &report.head.paths { each(&(OfFlow::of(report, one.flow), one))?; };
+    "mrc": (OfFlow, MrcConnection), "A connection of MRC, the Multipath Reliable Connection.",
+        |report, each| for one in &report.head.mrc { each(&(OfFlow::of(report, one.flow), one))?; };
     "uet": UetContext, "A packet delivery context of Ultra Ethernet: requests of one side, and what the other said of them.",
         |report, each| for one in &report.head.uet { each(one)?; };
     "uet_counts": UetCount, "NACKs of Ultra Ethernet by code, operations, and what became of them, by context.",
@@ -332,6 +340,13 @@ const SECTIONS: &[Section] = &[
         .titled("Traffic classes")
         .table("classes", "Traffic by DSCP and priority, or by service level and virtual lane")
         .below(text::classes),
+    Section::new("Pairs", |_| Vec::new())
+        .titled("Classes by pair of hosts")
+        .table(
+            "pair_classes",
+            "Traffic from host to host by kind, DSCP and priority, or service level and virtual lane",
+        )
+        .below(text::pair_classes),
     Section::new("DCBX", |head| {
         Some(&head.qos).filter(|qos| !qos.dcbx.is_empty()).map(Qos::dcbx_sentence).into_iter().collect()
     })

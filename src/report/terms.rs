@@ -326,6 +326,18 @@ terms! {
         Trimmed = "trimmed": "A switch cut its payload away.",
     }
 
+    /// What traffic between two hosts is.
+    TrafficKind {
+        Data = "data": "WRITEs, SENDs and the data of READs.",
+        ClearToSend = "clear_to_send" "clear to send": "Clear-to-send elements of collectives: a receiver asks for data.",
+        ClearToSendAck = "clear_to_send_ack" "ACKs of clear to send": "ACKs and NAKs of clear-to-send elements.",
+        Request = "request" "READs and atomics": "READ requests and atomics: they ask for data.",
+        Ack = "ack" "ACKs": "ACKs, NAKs, and results of atomics.",
+        Cnp = "cnp" "CNPs": "Congestion notifications.",
+        Management = "management" "set-up": "Datagrams to queue pair 1: those of the connection manager, and other management.",
+        Datagram = "datagram" "datagrams": "Other datagrams.",
+    }
+
     /// How it is known which of two taps a packet passes first.
     OrderBy {
         Ttl = "ttl": "The TTL is lower at the second tap.",
@@ -420,7 +432,7 @@ terms! {
     CollectiveCause {
         HostLate = "host_late" "late": "The host itself was late: it asked for nothing, or sent nothing, and waited for nobody.",
         Paused = "paused" "its path was paused": "The sender was silent in a pause.",
-        Recovering = "recovering" "its path lost packets": "Packets were lost, and sent again.",
+        Recovering = "recovering" "its path lost packets": "Packets were lost, and retransmitted.",
         Throttled = "throttled" "throttled after CNPs": "The sender was slower than others after CNPs.",
         Slow = "slow" "slower than others": "The data took longer than that of other requests of this size: a slow adapter, or queues.",
         Hang = "hang" "hangs": "A request was not complete when the capture ended.",
@@ -449,6 +461,7 @@ terms! {
         LinksInSeries = "links_in_series" "several of the links recorded the same packets": "Several of the links recorded the same packets: they follow each other on a path.",
         NoElements = "no_elements" "the clear-to-send elements were not captured": "The clear-to-send elements were not captured: only one direction is there, or frames were cut.",
         NoData = "no_data" "the data was not captured": "The data was not captured: it never came, or only one direction is there.",
+        SeveralClasses = "several_classes" "its packets are in several classes": "Packets of a flow are in several traffic classes: nobody knows of which one the lost ones were.",
         MemoryLimit = "memory_limit" "detail was given up to save memory": "Detail was given up to stay within the memory limit.",
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Bounds, PriorityBy, Summary, Why, clean,
+    Bounds, PriorityBy, Summary, TrafficKind, Why, clean,
     units::{plural, several},
 };
 
@@ -50,6 +50,51 @@ records! {
         pub paused_ns: Option<u64>,
         /// From a request to its acknowledgement, in nanoseconds.
         pub ack_rtt_ns: Option<Summary>,
+        /// Why figures are missing.
+        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+        pub why: Why,
+    }
+
+    /// Traffic of one kind from one host to another in one class.
+    pub struct PairClass {
+        /// Source address.
+        pub src: String,
+        /// Destination address.
+        pub dst: String,
+        /// Virtual network of an overlay.
+        pub vni: Option<u32>,
+        /// What it is.
+        pub kind: TrafficKind,
+        /// DSCP; `None` without a network header.
+        pub dscp: Option<u8>,
+        /// Priority code point of the VLAN tag; `None` without a tag.
+        pub pcp: Option<u8>,
+        /// Service level of native InfiniBand.
+        pub sl: Option<u8>,
+        /// Virtual lane of native InfiniBand.
+        pub vl: Option<u8>,
+        /// Whether more than half of the capture's queue pairs with traffic of this kind have it in this class; `None` where no class has so many.
+        pub usual: Option<bool>,
+        /// Queue pairs that it goes to; `None` where there are too many to tell them apart.
+        pub queue_pairs: Option<u64>,
+        /// Packets, without those that are corrupt or were recorded twice.
+        pub packets: u64,
+        /// Bytes on the wire, with preamble, frame check sequence and inter-frame gap.
+        pub wire_bytes: u64,
+        /// ECN-capable packets, marked ones included.
+        pub ect_packets: u64,
+        /// Marked packets (CE).
+        pub ce_packets: u64,
+        /// Marked packets among ECN-capable ones: 0 to 1.
+        pub ce_ratio: Option<f64>,
+        /// Retransmitted packets.
+        pub retransmits: u64,
+        /// NAKs for missing packets that are in it.
+        pub naks: u64,
+        /// Packets of its flows lost on the network: at least, at most. `None` of ACKs, CNPs and datagrams, and of flows in several classes.
+        pub lost: Option<Bounds>,
+        /// How long pauses stopped the flow of it that they stopped longest, in nanoseconds.
+        pub paused_ns: Option<u64>,
         /// Why figures are missing.
         #[serde(skip_serializing_if = "BTreeMap::is_empty")]
         pub why: Why,
@@ -120,8 +165,8 @@ records! {
         pub rewritten_count: u64,
     }
 
-    /// A flow whose data is in another class than that of its siblings: flows between the same two hosts that are about as large, or those
-    /// that other hosts send, also to its sender.
+    /// A flow whose data is in another class than that of its siblings: flows between the same two hosts that are about as large, those
+    /// that other hosts send, also to its sender, or most that its sender sends and most that its receiver gets.
     #[derive(Copy, Eq)]
     pub struct OddClass {
         /// The flow, as an index into [`Report::flows`](super::Report::flows).

@@ -11,7 +11,10 @@ use rdmawire::{
     capture::{Record, Time},
     dissect::{Link, dissect},
     opcode::Operation,
-    report::{PriorityBy, Report, TrafficClass},
+    report::{
+        PairClass, PriorityBy, Reason, Renderer, Report, TrafficClass, TrafficKind,
+        text::{self, Text},
+    },
     sim::{self, Run, Scenario},
     wire::*,
 };
@@ -169,6 +172,15 @@ fn what_the_map_wants() {
     assert_eq!((class.priority, class.priority_by, class.pfc), (Some(3), Some(PriorityBy::Map), Some(true)));
 }
 
+/// Sets the DSCP of an IPv4 header, and its checksum.
+fn set_dscp(ip: &mut [u8], dscp: u8) {
+    ip[1] = ip[1] & 3 | dscp << 2;
+    ip[10..12].fill(0);
+    let sum: u32 = ip[..20].chunks(2).map(|word| u32::from(u16::from_be_bytes([word[0], word[1]]))).sum();
+    let folded = (sum & 0xffff) + (sum >> 16);
+    ip[10..12].copy_from_slice(&(!((folded & 0xffff) + (folded >> 16)) as u16).to_be_bytes());
+}
+
 #[test]
 fn connections_of_which_each_direction_has_a_class() {
     let mut frames = frames(&play(
@@ -180,14 +192,7 @@ fn connections_of_which_each_direction_has_a_class() {
         let at = d.offset(Kind::Ipv4).unwrap();
         let ip = d.get::<Ipv4>().unwrap();
         if ip.src().octets()[3] == 2 {
-            // The checksum is one's complement arithmetic (RFC 1624): what the first word gains, the checksum loses.
-            let gained = (10u16 << 2).wrapping_sub(26 << 2);
-            let word = u16::from_be_bytes([frame.bytes[at], frame.bytes[at + 1]]);
-            let sum = u16::from_be_bytes([frame.bytes[at + 10], frame.bytes[at + 11]]);
-            frame.bytes[at..at + 2].copy_from_slice(&word.wrapping_add(gained).to_be_bytes());
-            let more = sum as u32 + (26 << 2) - (10 << 2);
-            let folded = (more & 0xffff) + (more >> 16);
-            frame.bytes[at + 10..at + 12].copy_from_slice(&(folded as u16).to_be_bytes());
+            set_dscp(&mut frame.bytes[at..], 10);
         }
     }
     let report = analyze(&frames, Options::default());
@@ -232,6 +237,125 @@ fn queue_pairs_in_another_class_than_their_siblings() {
     let of_b = |to: &str| ("10.0.0.2".to_owned(), to.to_owned(), Some(0), Some(26), 6);
     assert_eq!(found, [of_b("10.0.0.3"), of_b("10.0.0.4")]);
     assert_eq!(odd(&all(26)), []);
+    // One queue pair between two hosts, each of which has others with all the rest.
+    let of = |odd_one: u8, to_storage: u8| {
+        let names = ["a", "b", "c", "d"];
+        let mut text = String::new();
+        for (n, name) in names.iter().enumerate() {
+            let side = if n < 4 { "left" } else { "right" };
+            text += &format!("[[host]]\nname = \"l{name}\"\naddress = \"10.0.1.{n}\"\nside = \"{side}\"\n");
+            text += &format!("[[host]]\nname = \"r{name}\"\naddress = \"10.0.2.{n}\"\n");
+        }
+        for from in names {
+            for to in names {
+                let dscp = match (from, to) {
+                    ("b", "c") => odd_one,
+                    (_, "d") => to_storage,
+                    _ => 26,
+                };
+                text +=
+                    &format!("[[connection]]\nfrom = \"l{from}\"\nto = \"r{to}\"\ndscp = {dscp}\n{WRITES}\n");
+            }
+        }
+        odd(&text)
+    };
+    assert_eq!(of(0, 26), [("10.0.1.1".to_owned(), "10.0.2.2".to_owned(), Some(0), Some(26), 3)]);
+    // All that one host gets is in a class of its own: it is meant.
+    assert_eq!(of(26, 10), []);
+}
+
+/// Rows by pair of hosts and kind are the frames, one by one; the sum of a class is that of its rows.
+#[test]
+fn classes_by_pair_are_what_the_frames_are() {
+    let both_ways = "operations = [{ op = \"write\", size = \"64KiB\", count = 30 }, { op = \"read\", size = \"16KiB\", count = 9 }, { op = \"write\", size = \"16KiB\", count = 9, by = \"to\" }]\n";
+    let text = format!(
+        "[[connection]]\ncm = true\nack_dscp = 10\n{both_ways}[[connection]]\ndscp = 8\nvlan = 7\npcp = 5\n{both_ways}{MARKED}[cnp]\ndscp = 48\n"
+    );
+    let mut frames = frames(&play(&text));
+    // The class of one connection changes in the middle.
+    let changes = frames.len() / 2;
+    for frame in &mut frames[changes..] {
+        if dissect(frame.link, &frame.bytes, frame.wire_len).get::<Vlan>().is_some() {
+            frame.bytes[14] = frame.bytes[14] & 0x1f | 3 << 5;
+        }
+    }
+    let mut counted: BTreeMap<_, [u64; 4]> = BTreeMap::new();
+    for frame in &frames {
+        let d = dissect(frame.link, &frame.bytes, frame.wire_len);
+        let (ip, bth, opcode) = (d.get::<Ipv4>().unwrap(), d.get::<Bth>().unwrap(), d.opcode().unwrap());
+        let kind = match opcode.operation() {
+            _ if bth.dest_qp().0 == 1 => TrafficKind::Management,
+            Some(Operation::Cnp) => TrafficKind::Cnp,
+            Some(Operation::Acknowledge) => TrafficKind::Ack,
+            Some(Operation::ReadRequest) => TrafficKind::Request,
+            _ => TrafficKind::Data,
+        };
+        let key =
+            (ip.src().to_string(), ip.dst().to_string(), kind, ip.dscp(), d.get::<Vlan>().map(Vlan::pcp));
+        let sums = counted.entry(key).or_default();
+        let more = [1, u64::from(ip.ecn().0 & 3 != 0), u64::from(ip.ecn() == Ecn::CE), frame.wire_len as u64];
+        (0..4).for_each(|n| sums[n] += more[n]);
+    }
+    for reference in [false, true] {
+        let report = analyze(&frames, Options { reference, ..Options::default() });
+        let head = &report.head;
+        let row = |c: &PairClass| {
+            // Preamble, frame check sequence, gap.
+            let bytes = c.wire_bytes - 24 * c.packets;
+            (
+                (c.src.clone(), c.dst.clone(), c.kind, c.dscp.unwrap(), c.pcp),
+                [c.packets, c.ect_packets, c.ce_packets, bytes],
+            )
+        };
+        let rows: BTreeMap<_, _> = head.pair_classes.iter().map(row).collect();
+        assert_eq!(rows, counted);
+        assert_eq!((head.pair_class_count, head.pair_classes_not_kept), (counted.len() as u64, 0));
+        for class in &head.traffic_classes {
+            let of = head.pair_classes.iter().filter(|row| (row.dscp, row.pcp) == (class.dscp, class.pcp));
+            let sums = of.fold((0, 0, 0), |sum, row| {
+                (sum.0 + row.retransmits, sum.1 + row.naks, sum.2 + row.wire_bytes)
+            });
+            assert_eq!(sums, (class.retransmits, class.naks, class.wire_bytes), "{class:?}");
+        }
+        // The connection of one class has its losses; the other one is in several.
+        let lost: u64 = report
+            .flows
+            .iter()
+            .filter(|flow| flow.dscps.contains(&26))
+            .filter_map(|f| f.lost())
+            .map(|[least, _]| least)
+            .sum();
+        let of_26 = head.pair_classes.iter().filter(|row| row.dscp == Some(26)).filter_map(|row| row.lost);
+        assert_eq!(of_26.map(|[least, _]| least).sum::<u64>(), lost);
+        let changed =
+            head.pair_classes.iter().find(|row| row.kind == TrafficKind::Data && row.pcp == Some(3)).unwrap();
+        assert_eq!(
+            (changed.lost, changed.why.get("lost")),
+            (None, Some(&Reason::SeveralClasses)),
+            "{changed:?}"
+        );
+    }
+}
+
+/// Text has the pairs of which a kind is in several classes, and none else.
+#[test]
+fn text_has_the_pairs_that_stand_out() {
+    let shown = |dscp: u8| {
+        let job = format!("[[connection]]\ncopies = 5\n{WRITES}\n[[connection]]\ndscp = {dscp}\n{WRITES}");
+        let report = analyze(&frames(&play(&job)), Options::default());
+        let mut out = Vec::new();
+        Text { options: text::Options { width: 160, ..text::Options::default() }, flow: None }
+            .render(&report.view(), &mut out)
+            .unwrap();
+        String::from_utf8(out).unwrap()
+    };
+    assert!(!shown(26).contains("Pairs "), "{}", shown(26));
+    let apart = shown(0);
+    let rows: Vec<&str> = apart.lines().skip_while(|line| !line.starts_with("Pairs ")).collect();
+    assert!(
+        rows.iter().any(|row| row.contains("data") && row.contains("0/-") && row.contains(" no ")),
+        "{apart}"
+    );
 }
 
 /// Management datagrams and corrupt packets are in no class that could be wrong.
@@ -315,4 +439,62 @@ fn a_device_between_taps_rewrites_the_dscp() {
     assert_eq!(same.head.traffic_classes, other.head.traffic_classes);
     let resent = |report: &Report| report.flows.iter().map(|flow| flow.requests.retransmits).sum::<u64>();
     assert_eq!(resent(&same), resent(&other));
+}
+
+/// Clear-to-send elements, and the ACKs of them, are kinds of their own.
+#[test]
+fn clear_to_send_elements_are_a_kind() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("pcaps/nccl_ring-A.pcap.zst");
+    let mut source = rdmawire::capture::open(&path).unwrap();
+    let mut frames = Vec::new();
+    while let Some(record) = rdmawire::capture::Source::next(&mut source).unwrap() {
+        let Record { time: Time(time), link, wire_len, frame, .. } = record;
+        frames.push(Frame { time, link, wire_len, bytes: frame.to_vec() });
+    }
+    let report = analyze(&frames, Options::default());
+    let collectives = report.head.collectives.as_ref().unwrap();
+    let is_cts = |src: &str, dst: &str, qp: u32| {
+        collectives
+            .connections
+            .iter()
+            .any(|c| (&*c.receiver, &*c.sender) == (src, dst) && c.cts_queue_pairs.contains(&qp))
+    };
+    let of = |kind: TrafficKind| {
+        report
+            .head
+            .pair_classes
+            .iter()
+            .filter(move |row| row.kind == kind)
+            .map(|row| row.packets)
+            .sum::<u64>()
+    };
+    let (mut cts, mut answers) = (0, 0);
+    for (at, flow) in report.flows.iter().enumerate() {
+        if !is_cts(&flow.src, &flow.dst, flow.dest_qp) {
+            continue;
+        }
+        cts += flow.requests.packets;
+        let connection = report.connections.iter().find(|c| c.flows.contains(&at)).unwrap();
+        let peer = connection.flows.into_iter().find(|&peer| peer != at).unwrap();
+        answers += report.flows[peer].acks + report.flows[peer].naks.total();
+    }
+    assert!(cts > 0 && answers > 0, "{cts} {answers}");
+    assert_eq!((of(TrafficKind::ClearToSend), of(TrafficKind::ClearToSendAck)), (cts, answers));
+    assert!(of(TrafficKind::Data) > 0 && of(TrafficKind::Ack) > 0);
+    assert_eq!(ids(&report), [""; 0]);
+    // NCCL_IB_FIFO_TC: whoever sends the elements has all that it sends on this queue pair in a class of its own, ACKs of data too.
+    for frame in &mut frames {
+        let d = dissect(frame.link, &frame.bytes, frame.wire_len);
+        let (Some(ip), Some(bth), Some(at)) = (d.get::<Ipv4>(), d.get::<Bth>(), d.offset(Kind::Ipv4)) else {
+            continue;
+        };
+        if is_cts(&ip.src().to_string(), &ip.dst().to_string(), bth.dest_qp().0) {
+            set_dscp(&mut frame.bytes[at..], 48);
+        }
+    }
+    let apart = analyze(&frames, Options::default());
+    assert_eq!(ids(&apart), [""; 0], "{:?}", apart.head.qos);
+    let kinds = apart.head.pair_classes.iter().filter(|row| row.dscp == Some(48)).map(|row| row.kind);
+    let kinds: std::collections::BTreeSet<TrafficKind> = kinds.collect();
+    assert_eq!(kinds.into_iter().collect::<Vec<_>>(), [TrafficKind::ClearToSend, TrafficKind::Ack]);
 }

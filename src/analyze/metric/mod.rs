@@ -432,7 +432,7 @@ built_in! { options:
     verdicts: verdict::Verdicts = Default::default();
     entropy: entropy::Entropy = Default::default();
     rate: rate::Rate = rate::Rate::new(options.interval_ns);
-    traffic: traffic::Traffic = Default::default();
+    traffic: traffic::Traffic = traffic::Traffic::new(options.max_memory);
     credits: credits::Credits = Default::default();
     setups: setup::Setups = Default::default();
     uet: uet::Uet = uet::Uet::new(options.verify_icrc, options.max_memory);

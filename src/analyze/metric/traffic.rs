@@ -1,13 +1,20 @@
 //! Traffic by class: DSCP and priority (PCP) of RoCE, service level and virtual lane of native InfiniBand. Which class has the marks,
 //! the losses, the waits; and whether the classes are those that the user's map wants.
 
+mod pair_rows;
+mod pairs;
 mod siblings;
 
+use std::collections::HashSet;
+
 use super::{Context, Metric, Placed, Verdict, bit_rate, per_flow::PerFlow, ratio};
+pub(crate) use pair_rows::Known;
+use pairs::{Pairs, Rows};
+
 use crate::{
     analyze::{
         model::{Class, FlowId, QosMap},
-        packet::{Facts, path_tag},
+        packet::{Facts, key::Key, path_tag},
         table::run::RunSum,
         track::distribution::Pool,
     },
@@ -35,6 +42,7 @@ pub struct Traffic {
     places: Box<[u8; PLACES]>,
     classes: Vec<Sums>,
     flows: PerFlow<OfFlow>,
+    pairs: Pairs,
 }
 
 /// The classes of a flow's packets.
@@ -50,6 +58,7 @@ struct OfFlow {
     is_not_ect: bool,
     /// The DSCP of its data at another tap, where it is another one.
     then: u8,
+    rows: Rows,
 }
 
 impl Default for OfFlow {
@@ -62,6 +71,7 @@ impl Default for OfFlow {
             is_ect: false,
             is_not_ect: false,
             then: NONE,
+            rows: Rows::default(),
         }
     }
 }
@@ -90,9 +100,15 @@ impl Sums {
     }
 }
 
-impl Default for Traffic {
-    fn default() -> Traffic {
-        Traffic { places: Box::new([NONE; PLACES]), classes: Vec::new(), flows: PerFlow::default() }
+impl Traffic {
+    /// Within so much memory.
+    pub fn new(max_memory: usize) -> Traffic {
+        Traffic {
+            places: Box::new([NONE; PLACES]),
+            classes: Vec::new(),
+            flows: PerFlow::default(),
+            pairs: Pairs::new(max_memory),
+        }
     }
 }
 
@@ -146,11 +162,13 @@ impl Traffic {
         if let Some(sums) = self.classes.get_mut(class as usize) {
             sums.marked_later += 1;
         }
+        if let Some(flow) = place.flow.and_then(|id| self.flows.get(id)) {
+            self.pairs.marked_later(flow, class);
+        }
     }
 
     #[inline(always)]
-    fn data(&mut self, flow: FlowId, class: u8, ecn: Ecn) {
-        let Some(flow) = self.flows.entry(flow) else { return };
+    fn data(flow: &mut OfFlow, class: u8, ecn: Ecn) {
         if flow.data != class {
             flow.has_several |= flow.data != NONE;
             flow.data = class;
@@ -192,16 +210,18 @@ impl Metric for Traffic {
             sums.retransmits += (place.class == Some(Class::Retransmission)) as u64;
             sums.naks += (packet.syndrome() == Some(Syndrome::PSN_SEQUENCE_ERROR)) as u64;
         }
+        let Some(flow) = place.flow.and_then(|id| self.flows.entry(id)) else { return };
+        self.pairs.packet(flow, class, packet, place.class);
         // Datagrams have no connection: each may have a class of its own.
-        let Some(id) = place.flow.filter(|_| packet.opcode().service() != Service::Ud) else { return };
+        if packet.opcode().service() == Service::Ud {
+            return;
+        }
         if is_data {
-            self.data(id, class, packet.mark());
-        } else if let Some(flow) = self.flows.entry(id) {
-            if operation == Some(Operation::Cnp) {
-                flow.cnps = class;
-            } else {
-                flow.acks = class;
-            }
+            Traffic::data(flow, class, packet.mark());
+        } else if operation == Some(Operation::Cnp) {
+            flow.cnps = class;
+        } else {
+            flow.acks = class;
         }
     }
 
@@ -218,7 +238,9 @@ impl Metric for Traffic {
                 }
             }
         }
-        self.data(run.flow, class, run.ecn);
+        let Some(flow) = self.flows.entry(run.flow) else { return };
+        Traffic::data(flow, class, run.ecn);
+        self.pairs.run(flow, class, (run.packets, run.l1_bytes), run.ecn);
     }
 
     fn on_verdict(&mut self, verdict: &Verdict) {
@@ -227,25 +249,36 @@ impl Metric for Traffic {
             if let Some(sums) = self.classes.get_mut(class as usize) {
                 sums.retransmits += 1;
             }
+            if let Some(flow) = self.flows.get(verdict.flow) {
+                let is_request = verdict.space == Direction::Request && verdict.payload == 0;
+                self.pairs.retransmission(flow, class, is_request);
+            }
         }
     }
 
     fn on_retire(&mut self, flow: FlowId) {
-        self.flows.retire(flow);
+        if let Some(flow) = self.flows.retire(flow) {
+            self.pairs.retire(&flow);
+        }
     }
 
     #[inline(always)]
     fn prefetch(&self, flow: FlowId) {
         self.flows.get(flow).into_iter().for_each(prefetch::line);
     }
+
+    fn heap_bytes(&self) -> usize {
+        self.pairs.heap_bytes()
+    }
 }
 
 impl Traffic {
-    /// Classes, and what is odd about them, by the map that holds. `pauses`: the rows of pauses.
+    /// Classes, and what is odd about them, by the map that holds. `pauses`: the rows of pauses; `clear_to_send`: flows of collectives' elements.
     pub(crate) fn section(
         &self,
         context: &Context<'_>,
         pauses: Option<&[report::Pause]>,
+        clear_to_send: &HashSet<Key>,
     ) -> (Vec<TrafficClass>, Qos) {
         let priorities = &context.network.priorities;
         let map = priorities.map();
@@ -265,7 +298,7 @@ impl Traffic {
         }
         self.look_at_siblings(context, &mut qos);
         for (id, flow) in self.flows.iter() {
-            self.look_at(id, flow, map, context, &mut qos);
+            self.look_at((id, flow), (map, clear_to_send), context, &mut qos);
             let is_apart = rest.get(flow.data as usize).is_some_and(|rest| rest.has_ect);
             if is_apart && flow.is_not_ect && !flow.is_ect && !flow.has_several {
                 note_not_ect(id, context, &mut qos);
@@ -437,7 +470,13 @@ impl Traffic {
     }
 
     /// What is odd about the classes of a flow.
-    fn look_at(&self, id: FlowId, flow: &OfFlow, map: Option<&QosMap>, context: &Context<'_>, qos: &mut Qos) {
+    fn look_at(
+        &self,
+        (id, flow): (FlowId, &OfFlow),
+        (map, clear_to_send): (Option<&QosMap>, &HashSet<Key>),
+        context: &Context<'_>,
+        qos: &mut Qos,
+    ) {
         if flow.data == NONE && flow.acks == NONE && flow.cnps == NONE {
             return;
         }
@@ -458,7 +497,10 @@ impl Traffic {
         }
         let differ = |a: u8, b: u8| a != NONE && b != NONE && a != b;
         let is_first = known.peer.is_none_or(|peer| id < peer);
-        if flow.has_several || is_first && differ(flow.data, back.data) {
+        // The two ends of a collective's connection set their classes by themselves (NCCL_IB_TC and NCCL_IB_FIFO_TC): each sends all in its own.
+        let mut keys = [flow, &back].into_iter().filter_map(|flow| self.pairs.key(flow));
+        let is_by_end = keys.any(|key| clear_to_send.contains(&key));
+        if flow.has_several || is_first && differ(flow.data, back.data) && !is_by_end {
             note(&mut qos.several_classes, &mut qos.several_classes_count);
         }
         let priority =
@@ -469,7 +511,8 @@ impl Traffic {
         };
         // Both may be in one priority: that is one queue.
         let is_one = map.is_some() && priority(flow.acks) == priority(back.data);
-        if differ(flow.acks, back.data) && !is_one && !is_wanted(flow.acks) {
+        let is_own = is_by_end && !differ(flow.acks, flow.data);
+        if differ(flow.acks, back.data) && !is_one && !is_own && !is_wanted(flow.acks) {
             note(&mut qos.acks_elsewhere, &mut qos.acks_elsewhere_count);
         }
         let Some(map) = map else { return };

@@ -8,6 +8,7 @@ use crate::{
         metric::{
             BuiltIn, Context, Each, each,
             setup::{Passed, Setups, Traffic},
+            traffic::Known,
             verdict::SlowFlows,
         },
         model::FlowId,
@@ -55,9 +56,18 @@ pub(super) fn head(
     let times_of_incast = incasts.as_ref().map_or(0, Vec::len);
     let slow = verdicts.section(context, (incast, times_of_incast), &pauses);
     join_pauses(&mut pauses, &slow, context.network, &ways);
-    let (traffic_classes, qos) = traffic.section(context, pauses.rows.as_deref());
-    let (interval_ns, intervals) = known(&mut why, "intervals", rate.section()).unzip();
+    let clear_to_send = collectives.clear_to_send().collect();
+    let (traffic_classes, qos) = traffic.section(context, pauses.rows.as_deref(), &clear_to_send);
     let no_pauses = if capture.has_cut_pauses() { Reason::Truncated } else { Reason::NoPfcVisibility };
+    let stopped_ns = |id| verdicts.stopped_ns(id);
+    let are_timed = match &pauses.rows {
+        None => Err(no_pauses),
+        Some(rows) if rows.iter().any(|row| row.paused_ns.is_none()) => Err(Reason::UnknownSpeed),
+        Some(_) => Ok(&stopped_ns as &dyn Fn(FlowId) -> u64),
+    };
+    let of_others = Known { clear_to_send, stopped_ns: are_timed };
+    let (pair_classes, pair_class_count) = traffic.by_pair(context, &of_others);
+    let (interval_ns, intervals) = known(&mut why, "intervals", rate.section()).unzip();
     let pause = known(&mut why, "pause", pauses.rows.ok_or(no_pauses));
     if let Some(reason) = slow.why {
         why.insert("slow_flows".into(), reason);
@@ -75,6 +85,9 @@ pub(super) fn head(
         slow_flow_count: slow.count,
         congestion,
         traffic_classes,
+        pair_classes,
+        pair_class_count,
+        pair_classes_not_kept: traffic.not_by_pair(),
         qos,
         incast: known(&mut why, "incast", incasts),
         microbursts: tracker.bursts.section(tracker.capture.resolution.ns),

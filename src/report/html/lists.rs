@@ -5,8 +5,8 @@ use super::{
     list::{Column, Limit, column, list, number, of_summary, optional, ranked, some, text},
 };
 use crate::report::{
-    CollectiveConnection, Connection, Episode, MarkedFlow, OneSidedQueuePair, Pause, PauseEdge, Setup,
-    SlowFlow, Space, TimeCause, TrafficClass, View, units::percent,
+    CollectiveConnection, Connection, Episode, MarkedFlow, OneSidedQueuePair, PairClass, Pause, PauseEdge,
+    Setup, SlowFlow, Space, TimeCause, TrafficClass, View, units::percent,
 };
 
 /// The rows that a report has of a table, as a page shows them.
@@ -39,6 +39,10 @@ pub(super) const LISTS: &[(&str, Rows)] = &[
     ("classes", |report, limit| {
         let classes = &report.head.traffic_classes;
         list(CLASSES, classes.iter(), classes.len(), limit)
+    }),
+    ("pair_classes", |report, limit| {
+        let classes = &report.head.pair_classes;
+        list(PAIR_CLASSES, classes.iter(), report.head.pair_class_count as usize, limit)
     }),
     ("collective_connections", |report, limit| {
         let connections = report.head.collectives.as_ref().map_or(&[][..], |all| &all.connections);
@@ -93,7 +97,7 @@ const SETUPS: &[Column<Setup>] = &[
         "How long the queue pairs wait for an acknowledgement; 0 is without end",
         |s, _| number(s.ack_timeout_ns),
     ),
-    optional("retries", "count", "How often they send again", |s, _| number(s.retry_count.map(u64::from))),
+    optional("retries", "count", "How often they retransmit", |s, _| number(s.retry_count.map(u64::from))),
     optional("closed by", "text", "Who closed it", |s, _| {
         s.closed_by.map_or(Cell::None, |by| text(by.words()))
     }),
@@ -124,7 +128,9 @@ const EPISODES: &[Column<Episode>] = &[
     column("lost PSN", "psn", "First retransmitted PSN", |e, _| Cell::Number(e.lost_psn.into())),
     optional("frame", "frame", "Frame of the first transmission", |e, _| number(e.original_frame)),
     optional("NAK", "frame", "Frame of the NAK", |e, _| number(e.nak_frame)),
-    column("resent", "frame", "First retransmitted frame", |e, _| Cell::Number(e.first_retransmit_frame)),
+    column("resent from", "frame", "First retransmitted frame", |e, _| {
+        Cell::Number(e.first_retransmit_frame)
+    }),
     column("packets", "count", "Retransmitted packets", |e, _| Cell::Number(e.retransmitted_packets)),
     column("needless", "count", "Of these, packets that had arrived before", |e, _| some(e.needless_packets)),
     optional("took", "ns", "From the first retransmitted packet until all was acknowledged", |e, _| {
@@ -204,7 +210,7 @@ const SLOW: &[Column<SlowFlow>] = &[
         Cell::Number(s.lasted_ns)
     }),
     column(
-        "lost",
+        "time lost",
         "ns",
         "Time lost to pauses, CNPs, losses, and receivers that were not ready or slow",
         |s, _| some(s.lost_ns),
@@ -311,10 +317,10 @@ const COLLECTIVES: &[Column<CollectiveConnection>] = &[
         Cell::Number(c.time.network_ns)
     }),
     optional("paused", "ns", "Of network: silent in a pause", |c, _| some(c.time.paused_ns)),
-    optional("recovering", "ns", "Of network: from a loss until the packet was sent again", |c, _| {
+    optional("recovering", "ns", "Of network: from a loss until the packet was retransmitted", |c, _| {
         some(c.time.recovering_ns)
     }),
-    optional("resent", "count", "Data packets that were sent again", |c, _| some(c.resent_packets)),
+    optional("resent", "count", "Retransmitted data packets", |c, _| some(c.resent_packets)),
 ];
 
 const ONE_SIDED: &[Column<OneSidedQueuePair>] = &[
@@ -347,7 +353,7 @@ const ONE_SIDED: &[Column<OneSidedQueuePair>] = &[
     optional("small WRITEs", "count", "Perhaps signals: WRITEs of at most 64 bytes", |q, _| {
         number(q.small_writes.filter(|&n| n > 0))
     }),
-    optional("resent", "count", "Packets of requests that were sent again", |q, _| some(q.resent_packets)),
+    optional("resent", "count", "Retransmitted packets of requests", |q, _| some(q.resent_packets)),
 ];
 
 const CLASSES: &[Column<TrafficClass>] = &[
@@ -390,5 +396,34 @@ const CLASSES: &[Column<TrafficClass>] = &[
     }),
     optional("ACK p99", "ns", "Packet to acknowledgement, 99th percentile", |c, _| {
         of_summary(c.ack_rtt_ns, |s| s.p99)
+    }),
+];
+
+const PAIR_CLASSES: &[Column<PairClass>] = &[
+    column("from", "text", "Source address", |c, _| text(&c.src)),
+    column("to", "text", "Destination address", |c, _| text(&c.dst)),
+    optional("VNI", "count", "Virtual network of an overlay", |c, _| number(c.vni.map(u64::from))),
+    column("kind", "text", "What it is", |c, _| text(c.kind.words())),
+    optional("DSCP", "count", "Differentiated services code point", |c, _| number(c.dscp.map(u64::from))),
+    optional("PCP", "count", "Priority code point of the VLAN tag", |c, _| number(c.pcp.map(u64::from))),
+    optional("SL", "count", "Service level of native InfiniBand", |c, _| number(c.sl.map(u64::from))),
+    optional("VL", "count", "Virtual lane of native InfiniBand", |c, _| number(c.vl.map(u64::from))),
+    optional(
+        "as most",
+        "text",
+        "Whether most queue pairs with traffic of this kind have it in this class",
+        |c, _| c.usual.map_or(Cell::None, |usual| text(if usual { "yes" } else { "no" })),
+    ),
+    optional("QPs", "count", "Queue pairs that it goes to", |c, _| number(c.queue_pairs)),
+    column("packets", "count", "Packets, without corrupt ones and copies", |c, _| Cell::Number(c.packets)),
+    column("bytes", "bytes", "Bytes on the wire", |c, _| Cell::Number(c.wire_bytes)),
+    optional("CE", "count", "Packets marked: congestion experienced", |c, _| some(c.ce_packets)),
+    optional("resent", "count", "Retransmitted packets", |c, _| some(c.retransmits)),
+    optional("NAK", "count", "NAKs for missing packets", |c, _| some(c.naks)),
+    optional("lost", "bounds", "Packets lost on the network, at least and at most", |c, _| {
+        ranked(c.lost.filter(|&[least, _]| least > 0))
+    }),
+    optional("paused", "ns", "How long pauses stopped the flow of it that they stopped longest", |c, _| {
+        some(c.paused_ns.unwrap_or(0))
     }),
 ];

@@ -1,13 +1,13 @@
 //! Traffic by class.
 
-use std::io;
+use std::{collections::BTreeMap, io};
 
 use super::{
     page::{Page, Paint},
     some,
 };
 use crate::report::{
-    PriorityBy, View,
+    PairClass, PriorityBy, View,
     units::{between, bits, count, duration, several},
 };
 
@@ -60,6 +60,59 @@ pub(in crate::report) fn classes(report: &View<'_>, page: &mut Page<'_>) -> io::
     page.put_table(&table)?;
     if all.len() > MAX_CLASSES {
         let more = several((all.len() - MAX_CLASSES) as u64, "more class");
+        page.line(&format!("  and {more} (--json has them)"))?;
+    }
+    Ok(())
+}
+
+/// Most rows of pairs that are written.
+const MAX_PAIRS: usize = 16;
+
+/// Pairs of hosts of which a kind of traffic is in several classes, or in another than most.
+pub(in crate::report) fn pair_classes(report: &View<'_>, page: &mut Page<'_>) -> io::Result<()> {
+    let all = &report.head.pair_classes;
+    let of = |row: &PairClass| (row.src.clone(), row.dst.clone(), row.vni, row.kind);
+    let mut classes: BTreeMap<_, usize> = BTreeMap::new();
+    for row in all {
+        *classes.entry(of(row)).or_default() += 1;
+    }
+    let mut is_apart: BTreeMap<_, bool> = BTreeMap::new();
+    for row in all {
+        *is_apart.entry(of(row)).or_default() |= row.usual == Some(false) || classes[&of(row)] > 1;
+    }
+    let rows: Vec<&PairClass> = all.iter().filter(|row| is_apart[&of(row)]).collect();
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let is_native = rows.iter().any(|row| row.sl.is_some());
+    let name = if is_native { "SL/VL" } else { "DSCP/PCP" };
+    page.wrapped(
+        Paint::Heading,
+        "Pairs       ",
+        "whose traffic of a kind is in several classes, or in another than that of most",
+    )?;
+    let head = ["from", "to", "kind", name, "as most", "QPs", "packets", "CE", "resent", "lost", "paused"];
+    let mut table = page.table(&head, &[0, 1, 2]);
+    let number = |n: Option<u8>| n.map_or_else(|| "-".to_owned(), |n| n.to_string());
+    for row in rows.iter().take(MAX_PAIRS) {
+        let names = if row.sl.is_some() { (row.sl, row.vl) } else { (row.dscp, row.pcp) };
+        table.row([
+            row.src.clone(),
+            row.dst.clone(),
+            row.kind.words().to_owned(),
+            format!("{}/{}", number(names.0), number(names.1)),
+            row.usual.map_or("", |usual| if usual { "yes" } else { "no" }).to_owned(),
+            row.queue_pairs.map_or_else(String::new, count),
+            count(row.packets),
+            some(row.ce_packets),
+            some(row.retransmits),
+            row.lost.filter(|&[least, _]| least > 0).map_or_else(String::new, between),
+            row.paused_ns.filter(|&ns| ns > 0).map_or_else(String::new, duration),
+        ]);
+    }
+    page.put_table(&table)?;
+    if rows.len() > MAX_PAIRS {
+        let more = several((rows.len() - MAX_PAIRS) as u64, "more row");
         page.line(&format!("  and {more} (--json has them)"))?;
     }
     Ok(())

@@ -18,7 +18,7 @@ use super::{
     Capture, NotDecoded, Renderer, SECTIONS, Sort, View,
     units::{bytes, count, duration, several, utc},
 };
-pub(super) use classes::classes;
+pub(super) use classes::{classes, pair_classes};
 pub use diff::write_diff;
 pub(super) use intervals::intervals;
 pub(super) use marks::marked_flows;

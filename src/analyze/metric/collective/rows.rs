@@ -11,7 +11,10 @@ use super::{
     way::Role,
 };
 use crate::{
-    analyze::{network::Network, packet::element::element_bytes},
+    analyze::{
+        network::Network,
+        packet::{element::element_bytes, key::Key},
+    },
     report::{
         self, CollectiveConnection, CollectiveRequest, CtsLayout, ImmediateOrder, Reason, RecognizedBy,
         RequestTime, Why,
@@ -22,6 +25,13 @@ use crate::{
 const ENOUGH: usize = 4;
 
 impl Collectives {
+    /// Flows of clear-to-send elements.
+    pub(crate) fn clear_to_send(&self) -> impl Iterator<Item = Key> {
+        let shown = (0..self.connections.len()).filter(|&at| self.is_shown(at));
+        let ways = shown.flat_map(|at| &self.connections[at].cts_ways);
+        ways.filter_map(|&way| Some(self.ways.get(way as usize)?.key))
+    }
+
     /// The section; `None` where no such traffic was seen.
     pub(crate) fn section(&self, network: &Network) -> Option<report::Collectives> {
         if !self.is_active() {

@@ -33,7 +33,8 @@ const LARGE: u64 = 8;
 /// With fewer flows, nobody knows which one is odd.
 const FEWEST: u64 = 3;
 
-/// Finds them: among the flows between the same two hosts that are about as large, and among hosts that all send to each other.
+/// Finds them: among the flows between the same two hosts that are about as large, among hosts that all send to each other, and where both
+/// its sender and its receiver have most others in another class.
 pub(super) fn odd(members: &[Member]) -> Vec<Odd> {
     let members = || members.iter().filter(|member| member.packets >= MIN_PACKETS);
     let mut largest: HashMap<(Address, Address), u64> = HashMap::new();
@@ -51,8 +52,25 @@ pub(super) fn odd(members: &[Member]) -> Vec<Odd> {
     }
     let of_pair =
         |member: &Member| pairs.get(&(member.src, member.dst, is_large(member)))?.against(member.class);
+    // A host with traffic of its own kind, such as storage, has all of it in its class; one queue pair that was forgotten is alone at both ends.
+    let (mut from, mut to) = (HashMap::<Address, Votes>::new(), HashMap::<Address, Votes>::new());
+    for member in members().filter(|member| is_large(member)) {
+        from.entry(member.src).or_default().add(member.class);
+        to.entry(member.dst).or_default().add(member.class);
+    }
+    let of_both = |member: &Member| {
+        let sent = from.get(&member.src)?.against(member.class)?;
+        let got = to.get(&member.dst)?.against(member.class)?;
+        (is_large(member) && sent.0 == got.0).then_some((sent.0, sent.1.min(got.1)))
+    };
     let mut found: Vec<Odd> = members()
-        .filter_map(|member| Some(Odd { flow: member.flow, class: member.class, siblings: of_pair(member)? }))
+        .filter_map(|member| {
+            Some(Odd {
+                flow: member.flow,
+                class: member.class,
+                siblings: of_pair(member).or_else(|| of_both(member))?,
+            })
+        })
         .collect();
     found.extend(odd_hosts(|| members().filter(|member| is_large(member))));
     found.sort_unstable();

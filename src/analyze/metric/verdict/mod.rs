@@ -100,6 +100,12 @@ impl Verdicts {
         self.flows[space as usize].get(flow).map_or(0, |flow| flow.bytes)
     }
 
+    /// How long pauses stopped a flow's requests or data: those of the source that did so longest.
+    pub(crate) fn stopped_ns(&self, id: FlowId) -> u64 {
+        let budgets = self.flows.iter().filter_map(|flows| self.budgets.get(flows.get(id)?.budget as usize));
+        budgets.flat_map(|budget| budget.stops.iter()).map(|stopped| stopped.ns).max().unwrap_or(0)
+    }
+
     /// The sums of a flow; `None` if too many flows have some.
     fn budget(&mut self, id: FlowId, space: Space, start: Option<i64>) -> Option<usize> {
         let many = self.budgets.len();
