@@ -1,7 +1,6 @@
 //! Options of all gates: which rules, what an unknown one does, and the forms of output.
 
 use std::{
-    fs,
     io::{self, BufWriter, Write},
     path::PathBuf,
 };
@@ -173,7 +172,7 @@ pub(super) fn each_report(
         #[serde(default)]
         schema: String,
     }
-    let text = fs::read_to_string(path).with_context(|| name.clone())?;
+    let text = input::text(path).with_context(|| name.clone())?;
     let no_report = || format!("{name} is no report of `rdmawire analyze --json`");
     let kind: Kind = serde_json::from_str(&text).with_context(no_report)?;
     match kind.schema.as_str() {

@@ -38,7 +38,7 @@ pub(super) struct Overhead {
     #[arg(long, value_name = "BYTES", default_value = "4096", value_parser = mtu::<u32>)]
     mtu: u32,
     /// Only these encapsulations: rocev2-ipv4, rocev2-ipv6, rocev1, ib, ib-grh.
-    #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = encapsulation)]
+    #[arg(long, visible_alias = "to", value_name = "A,B", value_delimiter = ',', value_parser = encapsulation)]
     encap: Vec<Encapsulation>,
     /// How many VLAN tags frames have; without a number, one.
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "1", default_value_t = 0,

@@ -156,9 +156,14 @@ impl Packets {
             let progress = (!is_shown).then(|| Progress::new(source.info()));
             rows.begin(&name_of_trace(captures), options.clone())?;
             let read = input::each_while(&mut source, progress, |number, record| {
+                // Without a filter, only some columns ask for the ICRC.
+                let Some(filter) = &filter else {
+                    rows.push(record)?;
+                    return Ok(true);
+                };
                 let (d, icrc) = options.examine(record);
                 let meta = FrameMeta { number, time_ns: record.time.0, icrc: Some(icrc) };
-                match filter.as_ref().is_none_or(|filter| filter.matches(&d, &meta)) {
+                match filter.matches(&d, &meta) {
                     true => rows.push_examined(record, &d, icrc)?,
                     false => rows.pass_over(),
                 }

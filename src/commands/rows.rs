@@ -88,7 +88,7 @@ pub struct ConversationRow {
     pub failed: u64,
     /// Answers without a command in the capture.
     pub stray_replies: u64,
-    /// Messages of one packet that were sent again.
+    /// Retransmitted messages of one packet.
     pub retransmitted_messages: u64,
     /// The most commands outstanding at once.
     pub most_outstanding: u64,

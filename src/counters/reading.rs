@@ -1,6 +1,11 @@
 //! Counters as a host shows them.
 
-use std::{collections::BTreeMap, fs, io, path::Path};
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::{self, Read},
+    path::Path,
+};
 
 use super::fact::{COUNTERS, Vendor};
 
@@ -108,11 +113,14 @@ impl Reading {
 }
 
 fn read(path: &Path) -> io::Result<String> {
-    if fs::metadata(path)?.len() > MAX_BYTES {
+    // A device says nothing of its length, and may have no end.
+    let mut bytes = Vec::new();
+    fs::File::open(path)?.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_BYTES {
         return Err(io::Error::new(
             io::ErrorKind::InvalidData,
             "larger than 16 MiB: not a reading of counters",
         ));
     }
-    Ok(String::from_utf8_lossy(&fs::read(path)?).into_owned())
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

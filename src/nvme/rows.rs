@@ -67,7 +67,7 @@ pub struct QueueRow {
     pub unanswered: u64,
     /// How long the oldest of them waits at the end of the capture, in nanoseconds.
     pub longest_wait_ns: Option<u64>,
-    /// Capsules of commands that were sent again.
+    /// Retransmitted capsules of commands.
     pub retransmitted_commands: u64,
     /// The most commands outstanding at once.
     pub most_outstanding: u32,

@@ -91,7 +91,8 @@ impl<F: Form> Rows<F> {
     /// Adds a frame. Its ICRC is verified if that is wanted, and if a column or the analysis needs it.
     pub fn push(&mut self, record: &Record<'_>) {
         let d = self.options.dissection(record);
-        let icrc = self.analysis.is_some().then(|| self.options.icrc(&d));
+        let is_asked = self.analysis.is_some() || !self.options.verify_icrc;
+        let icrc = is_asked.then(|| self.options.icrc(&d));
         self.push_examined(record, &d, icrc);
     }
 

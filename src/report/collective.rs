@@ -81,9 +81,9 @@ records! {
         pub unfinished: u64,
         /// Bytes of its requests.
         pub bytes: u64,
-        /// Data packets that were sent again.
+        /// Retransmitted data packets.
         pub resent_packets: u64,
-        /// Clear-to-send elements that were sent again.
+        /// Retransmitted clear-to-send elements.
         pub resent_cts: u64,
         /// What the time of its requests went to.
         pub time: RequestTime,
@@ -116,7 +116,7 @@ records! {
         pub last_data_ns: Option<i64>,
         /// Its frame.
         pub last_frame: Option<u64>,
-        /// When one of its packets was sent again for the last time.
+        /// When one of its packets was retransmitted for the last time.
         pub resent_ns: Option<i64>,
         /// When its last packet was acknowledged.
         pub acknowledged_ns: Option<i64>,
@@ -158,7 +158,7 @@ records! {
         pub network_ns: u64,
         /// Of that, its sender was silent in a pause.
         pub paused_ns: u64,
-        /// Of that, from when a packet was lost until it was sent again.
+        /// Of that, from when a packet was lost until it was retransmitted.
         pub recovering_ns: u64,
         /// Of that, the rest.
         pub transfer_ns: u64,

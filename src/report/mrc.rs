@@ -59,7 +59,7 @@ records! {
         pub skip_once: u64,
         /// SACKs that ask not to use a path any more.
         pub skip_always: u64,
-        /// Packets that took a path long after the tap had seen such a request: a sender that does not heed it.
+        /// Packets that took a path long after the tap had seen such a request: a sender that does not honor it.
         pub after_skip: u64,
         /// Probes of the receiver's state.
         pub probes: u64,

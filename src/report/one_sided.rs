@@ -58,7 +58,7 @@ records! {
         pub operations: u64,
         /// READ requests, with those that were repeated, or recorded twice.
         pub reads: u64,
-        /// WRITEs, by their last packets, with those that were sent again, or recorded twice.
+        /// WRITEs, by their last packets, with those that were retransmitted, or recorded twice.
         pub writes: u64,
         /// Bytes that were read: data that came for the first time. `None` where the opposite flow is not known.
         pub read_bytes: Option<u64>,
@@ -78,7 +78,7 @@ records! {
         pub immediates: u64,
         /// Perhaps signals: WRITEs of at most 64 bytes. `None` in a capture of more than 4096 messages.
         pub small_writes: Option<u64>,
-        /// Packets of requests that were sent again.
+        /// Retransmitted packets of requests.
         pub resent_packets: u64,
         /// Why figures are missing.
         #[serde(skip_serializing_if = "BTreeMap::is_empty")]

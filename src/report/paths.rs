@@ -109,7 +109,7 @@ records! {
         pub packets: u64,
         /// Its share of the flow's packets: 0 to 1.
         pub share: f64,
-        /// Packets that were lost on it: sent again, and first of a row of such. Of what was lost before the tap, the path is known where the
+        /// Packets that were lost on it: retransmitted, and first of a row of such. Of what was lost before the tap, the path is known where the
         /// flow takes its paths in turn.
         pub lost: u64,
         /// Retransmissions that took it.

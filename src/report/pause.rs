@@ -127,7 +127,7 @@ records! {
         pub frames: u64,
         /// When the watchdog would have fired, in nanoseconds since 1970-01-01 UTC.
         pub fired_ns: i64,
-        /// When it would have gone back, in nanoseconds since 1970-01-01 UTC; `None` if not within the capture.
+        /// When it would have restored the queue, in nanoseconds since 1970-01-01 UTC; `None` if not within the capture.
         pub restored_ns: Option<i64>,
     }
 }

@@ -43,16 +43,16 @@ records! {
         pub path_mtu_bytes: Option<u16>,
         /// Partition.
         pub p_key: Option<u16>,
-        /// How long the queue pairs wait for an acknowledgement before they send again, in nanoseconds: the REQ's local ACK timeout. 0 is
+        /// How long the queue pairs wait for an acknowledgement before they retransmit, in nanoseconds: the REQ's local ACK timeout. 0 is
         /// without end.
         pub ack_timeout_ns: Option<u64>,
-        /// How often they send again after a timeout.
+        /// How often they retransmit after a timeout.
         pub retry_count: Option<u8>,
         /// How long the asked side may take to answer a message, in nanoseconds.
         pub remote_cm_timeout_ns: Option<u64>,
         /// How long the asking side may take.
         pub local_cm_timeout_ns: Option<u64>,
-        /// How often messages of the connection manager are sent again.
+        /// How often messages of the connection manager are retransmitted.
         pub max_cm_retries: Option<u8>,
         /// The longest delay of an acknowledgement by the passive side, in nanoseconds, as the REP has it.
         pub target_ack_delay_ns: Option<u64>,

@@ -129,6 +129,14 @@ fn readings_come_in_all_forms() {
     assert_eq!(Reading::parse("np_cnp_sent 3\nduplicate_request 0").unwrap().vendor(), Some(Vendor::Mlx5));
 }
 
+/// A device has no length, and no end.
+#[cfg(target_os = "linux")]
+#[test]
+fn readings_are_bounded() {
+    let error = Reading::open(Path::new("/dev/zero")).unwrap_err();
+    assert!(error.to_string().contains("larger than 16 MiB"), "{error}");
+}
+
 #[test]
 fn every_counter_has_one_meaning_for_each_vendor() {
     for vendor in Vendor::ALL {

@@ -83,7 +83,7 @@ fn figures_are_those_of_the_json() {
     assert_eq!(shown["rows"].as_array().unwrap().len(), episodes.len());
     for (row, episode) in shown["rows"].as_array().unwrap().iter().zip(episodes) {
         assert_eq!(cell(shown, row, "lost PSN"), &episode["lost_psn"]);
-        assert_eq!(cell(shown, row, "resent"), &episode["first_retransmit_frame"]);
+        assert_eq!(cell(shown, row, "resent from"), &episode["first_retransmit_frame"]);
     }
     let bytes: u64 =
         data["hosts"]["cells"].as_array().unwrap().iter().map(|cell| cell[2].as_u64().unwrap()).sum();

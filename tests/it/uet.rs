@@ -317,7 +317,7 @@ fn trouble_of_a_context_is_found() {
         assert_eq!(of.len(), 1, "{id}: {:?}", report.head.findings);
         of[0].text.clone()
     };
-    assert!(said("uet.retransmitted").starts_with("1 of 7 requests to 10.0.0.2 were sent again, in 1 context; SACKs showed 1 PSN missing; 2 NACKs, 1 for"));
+    assert!(said("uet.retransmitted").starts_with("1 of 7 requests to 10.0.0.2 were retransmitted, in 1 context; SACKs showed 1 PSN missing; 2 NACKs, 1 for"));
     assert!(said("uet.nack").starts_with("1 NACK \"no packet buffer\" in 1 context"), "{}", said("uet.nack"));
     assert!(said("uet.failed").starts_with("1 response \"bad memory key\" in 1 context"));
     assert!(said("trimmed.last_hop").contains("10.0.0.2"));

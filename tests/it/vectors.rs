@@ -185,6 +185,12 @@ fn the_opcode_table_is_the_specifications() {
         rows += 1;
     }
     assert_eq!(rows, Opcode::of_transport(Transport::Ib).count());
+    // Without a service, it is RC's.
+    for name in ["CmpSwap", "cas", "CAS", "compare-swap", "compare and swap"] {
+        assert_eq!(Opcode::from_name(name), Opcode::from_name("rc-compare-swap"), "{name}");
+    }
+    assert_eq!(Opcode::from_name("RDMA WRITE Only"), Opcode::from_name("rc-write-only"));
+    assert_eq!(Opcode::from_name("write"), None);
 }
 
 #[test]

@@ -151,7 +151,9 @@ impl Flows {
     #[inline(never)]
     pub(crate) fn measure(&mut self, id: FlowId) -> bool {
         let flow = &mut self.flows[id.0 as usize];
-        flow.measure_at = (flow.packets + (flow.packets / 8).clamp(8, 256)) as u32;
+        // The first few packets may need most of a flow's memory: where there are more flows than fit, none has many more.
+        let step = if flow.packets < 8 { flow.packets.max(2) } else { (flow.packets / 8).clamp(8, 256) };
+        flow.measure_at = (flow.packets + step) as u32;
         self.budget.set(flow);
         if let Some(peer) = flow.peer {
             self.budget.set(&mut self.flows[peer.0 as usize]);

@@ -34,28 +34,16 @@ const IN_TEXT: [(&str, &str); 4] = [
     ("tap", "the place on the network where a capture was made."),
 ];
 
-/// Other names of operation codes and of what filters know.
-const ALIASES: [(&str, &str); 4] = [
-    ("cas", "rc-compare-swap"),
-    ("compare and swap", "rc-compare-swap"),
-    ("faa", "rc-fetch-add"),
-    ("fetch and add", "rc-fetch-add"),
-];
-
 /// Explains a name that is neither a header nor a field of one nor a figure. Returns false if nothing has it.
 pub(super) fn of_other_tables(name: &str, to: &mut String) -> anyhow::Result<bool> {
     let is_note = || Problem::EXAMPLES.iter().any(|problem| name.ends_with(problem.id()));
-    let name =
-        ALIASES.iter().find(|(alias, _)| alias.eq_ignore_ascii_case(name)).map_or(name, |(_, name)| name);
     if let Some((words, about)) = IN_TEXT.iter().find(|(words, _)| words.eq_ignore_ascii_case(name)) {
         writeln!(to, "{words}: {about}")?;
     } else if FindingKind::by_id(name).is_some() {
         finding(name, to)?;
-    } else if let Some(known) =
-        [name, &format!("rc {name}")].into_iter().find(|name| Opcode::from_name(name).is_some())
-    {
+    } else if Opcode::from_name(name).is_some() {
         // Without a service, that of RC stands for all.
-        opcode(known, to)?;
+        opcode(name, to)?;
     } else if name.eq_ignore_ascii_case("nak") {
         syndromes(0x60..=0x64, to)?;
     } else if Table::ALL.iter().any(|table| table.name() == name) {

@@ -79,7 +79,7 @@ pub(super) const FIGURES: &[Figure] = measures! {
         ["loss_episodes.ack_path"] Unit::Count, Sum, |flow| episodes(flow, |at| at.ack_path), "Those of an acknowledgement.";
         ["loss_episodes.unknown"] Unit::Count, Sum, |flow| episodes(flow, |at| at.unknown), "Those whose place the capture does not show.";
         ["loss_episodes.certain"] Unit::Count, Sum, |flow| episodes(flow, |at| at.certain), "Those whose place is proved.";
-        ["losses", "lost"] Unit::Count, Sum, |flow| on_network(&flow.requests), "Packets of requests lost on the network.";
+        ["losses", "lost", "loss"] Unit::Count, Sum, |flow| on_network(&flow.requests), "Packets of requests lost on the network.";
         ["losses.upstream"] Unit::Count, Sum, |flow| lost(&flow.requests, "losses.upstream", |at| at.upstream), "Requests lost before the tap.";
         ["losses.downstream"] Unit::Count, Sum, |flow| lost(&flow.requests, "losses.downstream", |at| at.downstream), "Requests lost after the tap.";
         ["losses.ack_path"] Unit::Count, Sum, |flow| lost(&flow.requests, "losses.ack_path", |at| at.ack_path), "Requests whose acknowledgement was lost.";

@@ -70,7 +70,8 @@ class Grid {
 
   build(caption) {
     this.count = make('output', { 'aria-live': 'polite' });
-    this.query = make('input', { type: 'search', placeholder: 'text, or resent>10', 'aria-label': `Filter: ${caption}`, oninput: () => this.filter() });
+    const counted = this.columns.find(column => column.unit === 'count' && /^\w+$/.test(column.label));
+    this.query = make('input', { type: 'search', placeholder: counted ? `text, or ${counted.label}>10` : 'text', 'aria-label': `Filter: ${caption}`, oninput: () => this.filter() });
     this.heads = this.columns.map((column, at) => make('th', { scope: 'col', title: column.about, 'aria-sort': 'none', class: LEFT.has(column.unit) ? null : 'n' },
       make('button', { type: 'button', onclick: () => this.sort(at) }, column.label)));
     this.body = make('tbody');

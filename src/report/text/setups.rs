@@ -90,10 +90,10 @@ const COLUMNS: &[Column] = &[
     number("timeout", "How long the queue pairs wait for an acknowledgement.", 4, |s| {
         if s.ack_timeout_ns == Some(0) { "none".into() } else { time(s.ack_timeout_ns) }
     }),
-    number("retry", "How often they send again after a timeout.", 6, |s| both(s.retry_count, None)),
+    number("retry", "How often they retransmit after a timeout.", 6, |s| both(s.retry_count, None)),
     number(
         "RNR",
-        "How often they send again after an RNR NAK; 7 is without end. Of both sides, where they differ.",
+        "How often they retransmit after an RNR NAK; 7 is without end. Of both sides, where they differ.",
         6,
         |s| both(s.active.rnr_retry_count, s.passive.rnr_retry_count),
     ),

@@ -423,24 +423,39 @@ impl Opcode {
         Some(self.get_row().ident).filter(|ident| !ident.is_empty())
     }
 
-    /// The operation code by its name: `rc-write-only`, `RC_WRITE_ONLY`, `RC RDMA WRITE Only` or a number, of the first transport whose table has it.
+    /// The operation code by its name: `rc-write-only`, `RC_WRITE_ONLY`, `RC RDMA WRITE Only` or a number, of the first transport whose table has it. Without
+    /// a service, it is RC's: `CmpSwap`, or what programmers call it, `cas`.
     pub fn from_name(name: &str) -> Option<Opcode> {
         let number = match name.strip_prefix("0x") {
             Some(hex) => u8::from_str_radix(hex, 16).ok(),
             None => name.parse().ok(),
         };
-        let same = |other: &str| {
-            let plain = |c: char| if c == '-' || c == ' ' { '_' } else { c.to_ascii_uppercase() };
-            other.chars().map(plain).eq(name.chars().map(plain))
-        };
+        let plain = |c: char| if c == '-' || c == ' ' { '_' } else { c.to_ascii_uppercase() };
+        let same = |one: &str, other: &str| one.chars().map(plain).eq(other.chars().map(plain));
+        let other_name = Self::OTHER_NAMES.iter().find(|(other, _)| same(other, name));
+        let name = other_name.map_or(name, |(_, name)| name);
         let of_number = |code| {
             let all = Transport::ALL.map(|transport| Opcode::of(transport, code));
             all.into_iter().find(|opcode| opcode.is_known()).unwrap_or(Opcode::ib(code))
         };
         number.map(of_number).or_else(|| {
-            Self::ALL.iter().copied().find(|op| same(op.get_row().ident) || same(op.get_row().label))
+            let named = |op: &&Opcode| same(op.get_row().ident, name) || same(op.get_row().label, name);
+            let of_rc = |op: &&Opcode| {
+                let (ident, label) =
+                    (op.get_row().ident.strip_prefix("RC_"), op.get_row().label.strip_prefix("RC "));
+                ident.is_some_and(|ident| same(ident, name)) || label.is_some_and(|label| same(label, name))
+            };
+            Self::ALL.iter().find(named).or_else(|| Self::ALL.iter().find(of_rc)).copied()
         })
     }
+
+    /// What programmers call some of RC's.
+    const OTHER_NAMES: [(&str, &str); 4] = [
+        ("cas", "compare_swap"),
+        ("compare_and_swap", "compare_swap"),
+        ("faa", "fetch_add"),
+        ("fetch_and_add", "fetch_add"),
+    ];
 
     /// Whether the packet is the first one of a SEND, or all of it.
     pub fn begins_send(self) -> bool {

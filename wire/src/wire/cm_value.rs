@@ -107,7 +107,7 @@ impl CmTimeout {
 }
 
 number! {
-    /// How long a queue pair waits for an acknowledgement before it sends again: 4.096 us · 2^n; 0 is without end.
+    /// How long a queue pair waits for an acknowledgement before it retransmits: 4.096 us · 2^n; 0 is without end.
     AckTimeout(u8) as Show::Decoded(|v, f| match AckTimeout(v as u8).ns() { Some(ns) => write_ns(ns, f), None => f.write_str("no limit") })
 }
 

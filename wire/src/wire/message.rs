@@ -375,7 +375,7 @@ header! {
         src_port with_src_port: 16 as u16,
         /// Port of the receiver's socket.
         dst_port with_dst_port: 16 as u16,
-        /// 1: congestion bitmap; 2: an acknowledgement is wanted; 4: it was sent again.
+        /// 1: congestion bitmap; 2: an acknowledgement is wanted; 4: it is a retransmission.
         flags with_flags: 8 as Hex8,
         /// Messages that the other side may send.
         credit with_credit: 8 as u8,

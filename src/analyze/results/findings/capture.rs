@@ -234,7 +234,7 @@ fn by_receiver<'a, T>(
     all
 }
 
-/// Senders of MRC that do not heed their receivers: one for each.
+/// Senders of MRC that do not honor what their receivers ask for: one for each.
 pub(super) fn mrc_skip_ignored(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
     for one in head.mrc.iter().filter(|one| one.after_skip > 0) {
         let text = format!(
@@ -274,7 +274,7 @@ pub(super) fn uet_retransmits(&Evidence { head, .. }: &Evidence<'_>, say: &mut d
         let sum = |of: fn(&UetContext) -> Option<u64>| contexts.iter().filter_map(|one| of(one)).sum::<u64>();
         let again = sum(|one| one.retransmits);
         let mut text = format!(
-            "{} of {} to {receiver} were sent again, in {}",
+            "{} of {} to {receiver} were retransmitted, in {}",
             count(again),
             several(sum(|one| one.packets), "request"),
             several(contexts.len() as u64, "context"),

@@ -336,7 +336,7 @@ pub static FINDINGS: &[FindingKind] = findings! {
         Capture(capture::skipped_paths);
 
     "mrc.retransmitted" Warning []
-        "Packets of MRC were sent again: the network lost or trimmed them, the receiver refused them, or the sender was too impatient."
+        "Packets of MRC were retransmitted: the network lost or trimmed them, the receiver refused them, or the sender was too impatient."
         "see tables mrc and paths: a path that loses more than the others has a finding of its own; retransmissions of what was not lost say that the sender takes reordering for loss"
         Capture(capture::mrc_retransmits);
 
@@ -351,7 +351,7 @@ pub static FINDINGS: &[FindingKind] = findings! {
         Capture(capture::trimmed_at_last_hop);
 
     "uet.retransmitted" Warning []
-        "Requests of Ultra Ethernet were sent again: the network lost or trimmed them, or the receiver refused them."
+        "Requests of Ultra Ethernet were retransmitted: the network lost or trimmed them, or the receiver refused them."
         "see table uet for the contexts: NACKs say where a packet was trimmed or why it was refused; without them, SACKs that show PSNs missing are losses, and retransmissions with neither are timeouts"
         Capture(capture::uet_retransmits);
 
