@@ -1,4 +1,4 @@
-//! `rdmawire commands`: commands of NFS, iSER, SRP, SMB Direct and RDS, and what their time went to.
+//! `rdmawire commands`: commands of NFS, iSER, SRP, SMB Direct, RDS, LNet and SMC-R, and what their time went to.
 
 use std::io::{self, Write};
 
@@ -19,7 +19,7 @@ use rdmawire::{
     },
 };
 
-/// Follow the commands of NFS (RPC over RDMA), iSER, SRP, SMB Direct and RDS: how long each took from its request to its answer, and whether the
+/// Follow the commands of NFS (RPC over RDMA), iSER, SRP, SMB Direct, RDS, LNet and SMC-R: how long each took from its request to its answer, and whether the
 /// server, the transfer of data, or losses took the time. Those of NVMe are in `rdmawire nvme`.
 ///
 /// A connection's protocol is known by its set-up, or by messages that can be of no other; nothing else is followed. Times are those at the
@@ -58,7 +58,7 @@ impl Follow for Followed {
     fn print(report: &Report, name: &str, options: &Following, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "{}", clean(name))?;
         if report.connections.is_empty() {
-            writeln!(out, "  no connection of NFS, iSER, SRP, SMB Direct or RDS")?;
+            writeln!(out, "  no connection of NFS, iSER, SRP, SMB Direct, RDS, LNet or SMC-R")?;
         } else {
             writeln!(out, "  {}", report.sentence())?;
         }

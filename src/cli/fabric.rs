@@ -356,7 +356,10 @@ const NOTICE: List = (
 const COUNTER: List = (
     "Counters that grew",
     &[
-        words("counter", "Its name in PortCounters or PortCountersExtended."),
+        words(
+            "counter",
+            "Its name in PortCounters or another attribute of performance management; with lane or service level: port_xmit_data_sl[3].",
+        ),
         words("node", "The node; its LID where that is not known."),
         number("port", "The port."),
         number(

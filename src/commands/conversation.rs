@@ -5,7 +5,7 @@ use std::{
     collections::{BTreeMap, VecDeque},
 };
 
-use super::{KnownBy, Packet, Whole, iser, rds, rpc, smb, srp};
+use super::{KnownBy, Packet, Whole, iser, lnet, rds, rpc, smb, smc, srp};
 use crate::{
     dissect::Address,
     follow::{Key, Progress, Sums, Time},
@@ -193,6 +193,8 @@ impl Conversation {
             Protocol::Srp => srp::read(&parts, bytes, said),
             Protocol::SmbDirect => smb::read(&parts, bytes, said),
             Protocol::Rds => rds::read(&parts, bytes, said),
+            Protocol::Lnet => lnet::read(&parts, bytes, said),
+            Protocol::SmcR => smc::read(&parts, bytes, said),
             Protocol::Nvme | Protocol::Ipoib => {}
         }
     }

@@ -6,10 +6,12 @@
 
 mod conversation;
 mod iser;
+mod lnet;
 mod rds;
 mod rows;
 mod rpc;
 mod smb;
+mod smc;
 mod srp;
 
 use std::{

@@ -112,7 +112,7 @@ pub(super) fn set(header: &mut [u8], kind: Kind, field: &Field, text: &str) -> R
             room.fill(0);
             room.iter_mut().zip(text.as_bytes()).for_each(|(to, from)| *to = *from);
         }
-        Show::Bytes | Show::Text | Show::List(_) => {
+        Show::Bytes | Show::Text | Show::List(_) | Show::Counts(_) => {
             let digits = text.strip_prefix("hex:").unwrap_or(text);
             let bytes = units::hex(digits).ok_or("bytes in hexadecimal")?;
             let at = field.bit as usize / 8;
@@ -153,7 +153,7 @@ pub(super) fn show(header: &[u8], kind: Kind, field: &Field) -> String {
                 .map_or(format!("{:#04x}", opcode.code), |name| name.to_lowercase().replace('_', "-"))
         }
         Show::Named(_) | Show::Decoded(_) => format!("{:#x}", field.get(header)),
-        Show::Text | Show::List(_) => {
+        Show::Text | Show::List(_) | Show::Counts(_) => {
             let bytes = field.bytes(header).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
             format!("hex:{bytes}")
         }
@@ -272,7 +272,10 @@ impl Edit {
             Change::Set(value) => {
                 set(header, kind, field, value).map_err(|expected| format!("expected {expected}"))
             }
-            Change::Add(_) if wide || matches!(field.show, Show::Bytes | Show::Text | Show::List(_)) => {
+            Change::Add(_)
+                if wide
+                    || matches!(field.show, Show::Bytes | Show::Text | Show::List(_) | Show::Counts(_)) =>
+            {
                 Err(format!("{} is no number to add to", field.name))
             }
             Change::Add(n) => {

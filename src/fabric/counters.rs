@@ -1,6 +1,8 @@
 //! What the counters of a port have counted between the answers that have them.
 
-use crate::wire::{Field, HeaderInfo};
+use std::borrow::Cow;
+
+use crate::wire::{Field, HeaderInfo, Kind, Show};
 
 /// The counters of a port, as far as answers have them.
 #[derive(Debug)]
@@ -13,7 +15,9 @@ pub(super) struct Counters {
 /// A counter.
 #[derive(Debug)]
 pub(super) struct Counter {
-    pub(super) field: &'static Field,
+    field: &'static Field,
+    /// Which one it is of a field that has several.
+    place: Option<u8>,
     pub(super) first: u64,
     pub(super) last: u64,
     /// What was counted between the answers; at least, if it was set to zero meanwhile.
@@ -23,36 +27,80 @@ pub(super) struct Counter {
 }
 
 impl Counter {
+    /// Its name; with its lane or service level, where there is one for each.
+    pub(super) fn name(&self) -> Cow<'static, str> {
+        match self.place {
+            None => self.field.name.into(),
+            Some(place) => format!("{}[{place}]", self.field.name).into(),
+        }
+    }
+
+    fn value(&self, data: &[u8]) -> u64 {
+        match self.place {
+            None => self.field.get(data),
+            Some(place) => self.field.entries(data).nth(place.into()).unwrap_or(0),
+        }
+    }
+
     /// Whether it has its largest value, at which it stays.
     pub(super) fn is_full(&self) -> bool {
-        self.last == u64::MAX >> (64 - self.field.width.clamp(1, 64))
+        let width = match self.field.show {
+            Show::Counts(bits) => bits.into(),
+            _ => self.field.width,
+        };
+        self.last == u64::MAX >> (64 - width.clamp(1, 64))
     }
 
     /// Units of the counter in bytes, where it counts data: it counts words.
     pub(super) fn bytes(&self) -> Option<u64> {
-        matches!(self.field.name, "port_xmit_data" | "port_rcv_data").then(|| self.increase.saturating_mul(4))
+        DATA.contains(&self.field.name).then(|| self.increase.saturating_mul(4))
     }
 }
 
-/// Fields in front that choose, and count nothing.
-const CHOOSING: [&str; 4] = ["reserved", "port_select", "counter_select", "counter_select2"];
+/// Counters of words of four bytes.
+const DATA: [&str; 6] = [
+    "port_xmit_data",
+    "port_rcv_data",
+    "port_xmit_data_sl",
+    "port_rcv_data_sl",
+    "port_op_rcv_data",
+    "port_vl_op_data",
+];
+
+/// Whether a field chooses, or is empty, and counts nothing.
+fn counts_nothing(field: &Field) -> bool {
+    ["reserved", "port_select", "counter_select"].iter().any(|name| field.name.starts_with(name))
+}
+
+/// Whether an attribute of performance management is counters of one port, and nothing else.
+pub(super) fn has_counters(info: &HeaderInfo) -> bool {
+    !matches!(info.kind, Kind::ClassPortInfo | Kind::PortSamplesControl | Kind::PortSamplesResult)
+}
 
 impl Counters {
     pub(super) fn new(info: &'static HeaderInfo, time: i64) -> Counters {
-        let fields = info.fields.iter().filter(|field| !CHOOSING.contains(&field.name));
-        let rows = fields.map(|field| Counter { field, first: 0, last: 0, increase: 0, resets: 0 }).collect();
+        let row = |field, place| Counter { field, place, first: 0, last: 0, increase: 0, resets: 0 };
+        let mut rows = Vec::new();
+        for field in info.fields.iter().filter(|field| !counts_nothing(field)) {
+            match field.show {
+                Show::Counts(bits) => {
+                    rows.extend((0..field.width / u16::from(bits)).map(|n| row(field, Some(n as u8))))
+                }
+                _ => rows.push(row(field, None)),
+            }
+        }
         Counters { rows, samples: 0, span: [time; 2] }
     }
 
-    /// The values of an answer. `on_change` hears of each counter that has another value than before: its field, value and increase.
+    /// The values of an answer. `on_change` hears of each counter that has another value than before: its name, value and increase.
     pub(super) fn add(
         &mut self,
         data: &[u8],
         time: i64,
-        mut on_change: impl FnMut(&'static Field, u64, u64),
+        mut on_change: impl FnMut(Cow<'static, str>, u64, u64),
     ) {
         for row in &mut self.rows {
-            let value = row.field.get(data);
+            let value = row.value(data);
             if self.samples == 0 {
                 (row.first, row.last) = (value, value);
                 continue;
@@ -65,7 +113,7 @@ impl Counters {
                 }
             };
             if value != row.last {
-                on_change(row.field, value, increase);
+                on_change(row.name(), value, increase);
             }
             (row.last, row.increase) = (value, row.increase.saturating_add(increase));
         }

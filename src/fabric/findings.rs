@@ -1,5 +1,7 @@
 //! What stands out in a subnet, in sentences.
 
+use std::collections::BTreeSet;
+
 use super::{
     routes::{Unreachable, Ways},
     rows::Report,
@@ -7,7 +9,7 @@ use super::{
 use crate::report::units::{bytes, count, several};
 
 /// Counters that count what should not happen, and what it means.
-pub(super) const BAD: [(&str, &str); 9] = [
+pub(super) const BAD: &[(&str, &str)] = &[
     ("symbol_error_counter", "symbol errors: the cable or its ends"),
     ("link_error_recovery_counter", "recoveries of the link: the cable or its ends"),
     ("link_downed_counter", "times that the link went down"),
@@ -17,6 +19,29 @@ pub(super) const BAD: [(&str, &str); 9] = [
     ("excessive_buffer_overrun_errors", "overruns of buffers"),
     ("vl15_dropped", "management packets without a buffer"),
     ("port_xmit_wait", "ticks in which nothing could be sent: no credits"),
+    ("port_vl_xmit_wait", "ticks in which nothing could be sent on that lane: no credits"),
+    ("port_local_physical_errors", "packets with physical errors: the cable or its ends"),
+    ("port_malformed_pkt_errors", "packets whose headers contradict each other: their sender"),
+    ("port_buffer_overrun_errors", "packets for which no buffer was there"),
+    ("port_dlid_mapping_errors", "packets to a LID that no port has: forwarding tables"),
+    ("port_vl_mapping_errors", "packets on the wrong lane: SLtoVL tables"),
+    ("port_looping_errors", "packets that would go back: forwarding tables"),
+    ("port_inactive_discards", "packets for a port that is not active"),
+    ("port_neighbor_mtu_discards", "packets longer than the MTU of the link"),
+    ("port_sw_lifetime_limit_discards", "packets that were in the switch for too long: congestion"),
+    (
+        "port_sw_hoq_lifetime_limit_discards",
+        "packets that were at the head of a queue for too long: congestion",
+    ),
+    ("sw_port_vl_congestion", "packets of that lane dropped or late in a switch: congestion"),
+    ("port_pkt_rcv_fecn", "packets with FECN: congestion on the way to this port"),
+    ("port_xmit_time_cong", "ticks in which the port was congested"),
+    ("sync_header_error_counter", "wrong synchronization headers: the cable or its ends"),
+    (
+        "fec_uncorrectable_block_counter",
+        "blocks that could not be corrected on that lane: the cable or its ends",
+    ),
+    ("port_fec_uncorrectable_block_counter", "blocks that could not be corrected: the cable or its ends"),
 ];
 
 pub(super) fn findings(
@@ -50,12 +75,14 @@ pub(super) fn findings(
             }
         }
     }
-    for (counter, what) in BAD {
-        let of_counter = report.counters.iter().filter(|row| row.counter == counter && row.increase > 0);
+    for &(counter, what) in BAD {
+        let of_counter = report.counters.iter().filter(|row| row.is_of(counter) && row.increase > 0);
         let Some(most) = of_counter.clone().max_by_key(|row| row.increase) else { continue };
         let name =
             most.node.clone().or_else(|| node_of(most.lid)).unwrap_or_else(|| format!("LID {}", most.lid));
-        let ports = of_counter.count() as u64;
+        let ports: BTreeSet<_> = of_counter.map(|row| (row.lid, row.port)).collect();
+        let ports = ports.len() as u64;
+        let counter = &most.counter;
         findings.push(format!(
             "{counter} grew at {}, most at {name} port {}, by {}: {what}.",
             several(ports, "port"),

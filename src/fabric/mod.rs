@@ -22,7 +22,7 @@ use crate::{
     opcode::Opcode,
     wire::*,
 };
-use counters::Counters;
+use counters::{Counters, has_counters};
 use nodes::{Attribute, Link, Node, Nodes};
 use operations::Operations;
 use segments::{Segments, Transfer};
@@ -52,7 +52,8 @@ pub struct Fabric {
     services: BTreeMap<(u64, u128), ServiceRecord>,
     subscriptions: u64,
     traps: BTreeMap<(u16, u16), Trap>,
-    counters: BTreeMap<(u16, u8, bool), Counters>,
+    /// By LID, port and attribute.
+    counters: BTreeMap<(u16, u8, u16), Counters>,
     samples: Vec<SampleRow>,
     operations: Operations,
     segments: Segments,
@@ -354,14 +355,15 @@ impl Fabric {
             return;
         }
         let (Some(lid), Some(data)) = (of.lid, of.bytes.get(ClassReserved::LEN..)) else { return };
-        let info = match of.mad.attribute_id().0 {
-            0x12 => PortCounters::INFO,
-            0x1d => PortCountersExtended::INFO,
-            _ => return,
+        let Some(attribute) = MgmtClass::PERF.attribute(of.mad.attribute_id().0) else { return };
+        let Some(info) =
+            attribute.kinds.first().and_then(|kind| kind.info()).filter(|info| has_counters(info))
+        else {
+            return;
         };
         let Some(data) = data.get(..info.len) else { return };
         let port = data.get(1).copied().unwrap_or(0);
-        let key = (lid, port, info.kind == Kind::PortCountersExtended);
+        let key = (lid, port, attribute.id);
         if self.counters.len() >= MOST && !self.counters.contains_key(&key) {
             self.left_out += 1;
             return;

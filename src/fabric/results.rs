@@ -12,7 +12,7 @@ use super::{
     routes,
     rows::{
         CounterRow, GroupRow, LinkRow, ManagerRow, NodeRow, OperationRow, PathRow, PortRow, Report, SCHEMA,
-        ServiceRow, TrapRow,
+        ServiceRow, TrapRow, attribute_name,
     },
 };
 use crate::{report::clean, wire::*};
@@ -104,8 +104,8 @@ pub(super) fn report(mut fabric: Fabric) -> Report {
             last_ns: trap.last_ns,
         })
         .collect();
-    for (&(lid, port, extended), counters) in &fabric.counters {
-        let key = (lid, port, extended);
+    for (&key, counters) in &fabric.counters {
+        let lid = key.0;
         report.counters.extend(counter_rows(key, node_of(lid), counters));
     }
     report.operations =
@@ -293,7 +293,7 @@ fn service_row(service: &ServiceRecord) -> ServiceRow {
 }
 
 fn counter_rows(
-    (lid, port, extended): (u16, u8, bool),
+    (lid, port, attribute): (u16, u8, u16),
     node: Option<String>,
     counters: &Counters,
 ) -> impl Iterator<Item = CounterRow> {
@@ -304,8 +304,8 @@ fn counter_rows(
         lid,
         node: node.clone(),
         port,
-        extended,
-        counter: row.field.name.into(),
+        attribute: attribute_name(attribute),
+        counter: row.name(),
         first: row.first,
         last: row.last,
         increase: row.increase,

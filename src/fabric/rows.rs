@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::findings::BAD;
 use crate::{
     report::{field::records, units::several},
-    wire::Field,
+    wire::MgmtClass,
 };
 
 /// The name of this form of JSON.
@@ -268,8 +268,8 @@ records! {
         pub node: Option<String>,
         /// The port; 255: all.
         pub port: u8,
-        /// Whether it is one of 64 bits (PortCountersExtended).
-        pub extended: bool,
+        /// The attribute that has it: PortCounters, PortCountersExtended, or another one.
+        pub attribute: Cow<'static, str>,
         /// The counter.
         pub counter: Cow<'static, str>,
         /// Its value in the first answer.
@@ -302,8 +302,8 @@ records! {
         pub lid: u16,
         /// The port.
         pub port: u8,
-        /// Whether the counter is one of 64 bits.
-        pub extended: bool,
+        /// The attribute that has the counter.
+        pub attribute: Cow<'static, str>,
         /// The counter.
         pub counter: Cow<'static, str>,
         /// Its value.
@@ -345,17 +345,22 @@ records! {
     }
 }
 
+/// The name of an attribute of performance management.
+pub(super) fn attribute_name(id: u16) -> Cow<'static, str> {
+    MgmtClass::PERF.attribute_name(id).unwrap_or_default().into()
+}
+
 impl SampleRow {
     pub(super) fn new(
         time_ns: i64,
         frame: u64,
-        (lid, port, extended): (u16, u8, bool),
-        counter: &'static Field,
+        (lid, port, attribute): (u16, u8, u16),
+        counter: Cow<'static, str>,
         value: u64,
         increase: u64,
     ) -> SampleRow {
-        let counter = counter.name.into();
-        SampleRow { time_ns, frame, lid, port, extended, counter, value, increase }
+        let attribute = attribute_name(attribute);
+        SampleRow { time_ns, frame, lid, port, attribute, counter, value, increase }
     }
 }
 
@@ -369,9 +374,14 @@ impl LinkRow {
 }
 
 impl CounterRow {
+    /// Whether it is this counter, or that of a lane or service level among those of this name.
+    pub(super) fn is_of(&self, counter: &str) -> bool {
+        self.counter.split('[').next() == Some(counter)
+    }
+
     /// Whether it counted errors: of a cable, a port, or packets that were dropped.
     pub fn counts_errors(&self) -> bool {
-        self.increase > 0 && BAD.iter().any(|(counter, _)| self.counter == *counter)
+        self.increase > 0 && BAD.iter().any(|(counter, _)| self.is_of(counter))
     }
 }
 

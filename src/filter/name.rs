@@ -216,7 +216,7 @@ impl Name {
                     Show::Mac => Type::Mac,
                     Show::Ipv4 => Type::Ipv4,
                     Show::Ipv6 => Type::Ipv6,
-                    Show::Bytes | Show::List(_) => Type::Bytes,
+                    Show::Bytes | Show::List(_) | Show::Counts(_) => Type::Bytes,
                     Show::Text => Type::Text,
                     show => Type::Number(fields.iter().map(|(_, f)| f.width).max().unwrap_or(64), show),
                 },

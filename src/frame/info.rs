@@ -189,12 +189,22 @@ impl<'a> Info<'a> {
                 // What it is, and which one: the names of codes, and the number that a request shares with its answer.
                 let is_number = matches!(
                     field.name,
-                    "xid" | "command_id" | "initiator_task_tag" | "tag" | "message_id" | "sequence" | "ack"
+                    "xid"
+                        | "command_id"
+                        | "initiator_task_tag"
+                        | "tag"
+                        | "message_id"
+                        | "sequence"
+                        | "ack"
+                        | "cookie"
+                        | "src_cookie"
                 ) && part.kind != Kind::Rpc;
                 let is_name = matches!(
                     field.name,
                     "proc"
                         | "msg_type"
+                        | "message_type"
+                        | "portals_type"
                         | "prog"
                         | "procedure"
                         | "operation"
@@ -212,6 +222,8 @@ impl<'a> Info<'a> {
                         _ => " ID=",
                     };
                     number(w, label, field.get(header), true)?;
+                } else if field.name == "response" && field.get(header) == 1 {
+                    w.write_str(" response")?;
                 } else if let Some(name) = field.show.name(field.get(header)).filter(|_| is_name) {
                     w.write_char(' ')?;
                     w.write_str(name)?;

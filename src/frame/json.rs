@@ -287,8 +287,8 @@ pub(super) fn value(field: &Field, bytes: &[u8], quote: &str, to: &mut String) -
             }
             _ => quoted(to, text::bytes),
         },
-        Show::List(_) if quote.is_empty() => quoted(to, text::bytes),
-        Show::List(_) => {
+        Show::List(_) | Show::Counts(_) if quote.is_empty() => quoted(to, text::bytes),
+        Show::List(_) | Show::Counts(_) => {
             to.push('[');
             for (n, entry) in field.entries(bytes).enumerate() {
                 to.push_str(if n == 0 { "" } else { "," });

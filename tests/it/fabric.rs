@@ -258,6 +258,39 @@ fn counters_are_counted_between_answers() {
     assert!(report.findings.iter().any(|finding| finding.starts_with("symbol_error_counter grew")));
 }
 
+/// Counters by lane and service level are told one by one, in bytes where they count words of four.
+#[test]
+fn counters_of_lanes_and_service_levels() {
+    let of = answer(MgmtClass::PERF, 7);
+    let data = |n: u64, more: u64| {
+        of.attribute(
+            PortXmitDataSl::default()
+                .with_port_select(2)
+                .with_port_xmit_data_sl(Counts::default().with(0, n).with(15, n + more)),
+        )
+    };
+    let wait = |n: u64| {
+        let waits = Counts::default().with(3, n);
+        of.attribute(PortVlXmitWaitCounters::default().with_port_select(2).with_port_vl_xmit_wait(waits))
+    };
+    let report = shown(&[data(1000, 0), wait(7), data(1100, 50), wait(0xffff)]);
+    let rows: Vec<_> = report
+        .counters
+        .iter()
+        .map(|row| (&*row.attribute, &*row.counter, row.increase, row.increase_bytes, row.is_full))
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            ("PortVLXmitWaitCounters", "port_vl_xmit_wait[3]", 0xfff8, None, true),
+            ("PortXmitDataSL", "port_xmit_data_sl[0]", 100, Some(400), false),
+            ("PortXmitDataSL", "port_xmit_data_sl[15]", 150, Some(600), false),
+        ]
+    );
+    assert!(report.findings.iter().any(|finding| finding.starts_with("port_vl_xmit_wait[3] grew at 1 port")));
+    assert_eq!(report.samples.len(), 3);
+}
+
 /// Whatever the datagrams say: nothing panics, and what is kept is bounded by what was sent.
 #[test]
 fn noise_is_read_without_harm() {

@@ -91,6 +91,7 @@ mod layers;
 mod live;
 #[cfg(all(feature = "cli", feature = "sim"))]
 mod lldp;
+mod lnet_smc;
 mod logs;
 #[cfg(feature = "sim")]
 mod losses;

@@ -1,9 +1,9 @@
 //! Which application a connection or a message is of.
 
-use super::{Message, Protocol};
+use super::{Message, Protocol, lnet};
 use crate::{
     named,
-    wire::{PortSpace, ServiceId, SrpOpcode},
+    wire::{Header, Lnet, PortSpace, ServiceId, SrpOpcode},
 };
 
 named! {
@@ -37,6 +37,10 @@ named! {
         Examples "librdmacm examples",
         /// perftest.
         Perftest "perftest",
+        /// libfabric's reliable datagrams over connections (ofi_rxm), which MPI and others may use.
+        Libfabric "libfabric",
+        /// TCP's data by RDMA.
+        SmcR "SMC-R",
     }
 }
 
@@ -72,6 +76,8 @@ impl Application {
         let code = SrpOpcode(*data.first()?);
         match code {
             _ if data.starts_with(&RPC_RDMA) => Some(Application::Nfs),
+            _ if is_lnet(data) => Some(Application::LNet),
+            _ if is_rxm(data) => Some(Application::Libfabric),
             // A target's answer: limits of requests and lengths, then zeros.
             SrpOpcode::LOGIN_RSP if data.len() > 24 && zero(1..4) && !zero(16..20) && !zero(20..24) => {
                 Some(Application::Srp)
@@ -92,6 +98,8 @@ impl Application {
             Protocol::SmbDirect => Application::SmbDirect,
             Protocol::Rds => Application::Rds,
             Protocol::Ipoib => Application::Ipoib,
+            Protocol::Lnet => Application::LNet,
+            Protocol::SmcR => Application::SmcR,
         })
     }
 
@@ -105,7 +113,23 @@ impl Application {
             Application::SmbDirect => Protocol::SmbDirect,
             Application::Rds => Protocol::Rds,
             Application::Ipoib => Protocol::Ipoib,
+            Application::LNet => Protocol::Lnet,
+            Application::SmcR => Protocol::SmcR,
             _ => return None,
         })
     }
+}
+
+/// A message of LNet, as far as private data has room for it, or its refusal, which has magic number and version only.
+fn is_lnet(data: &[u8]) -> bool {
+    match Lnet::view(data) {
+        Some((lnet, _)) if lnet::begins(lnet) => true,
+        _ => matches!(data, [0x91, 0x1b, 0xe9, 0x0b, 0x11 | 0x12, 0, 1..=9, 0, ..]),
+    }
+}
+
+/// What ofi_rxm says in a REQ: 24 bytes (ofi_verbs puts their number before them), the only version, an order of bytes, versions of its control
+/// messages and operations, a port, whether flow control is wanted, and padding (libfabric's `prov/rxm/src/rxm.h`).
+fn is_rxm(data: &[u8]) -> bool {
+    matches!(data, [24, 1, 1 | 2, 4, 3, _, _, 0..=2, 0, ..])
 }

@@ -7,12 +7,14 @@
 mod application;
 mod ipoib;
 mod iser;
+mod lnet;
 mod nfs;
 mod nvme;
 mod parts;
 mod rds;
 mod rpc;
 mod smb;
+mod smc;
 mod srp;
 
 pub use application::Application;
@@ -41,6 +43,10 @@ named! {
         Rds "RDS",
         /// IP over InfiniBand.
         Ipoib "IPoIB",
+        /// Lustre's network.
+        Lnet "LNet",
+        /// TCP's data by RDMA.
+        SmcR "SMC-R",
     }
 }
 
@@ -75,6 +81,8 @@ impl Protocol {
             () if rds::is(message) => Some(Protocol::Rds),
             () if srp::is(message) => Some(Protocol::Srp),
             () if ipoib::is(message) => Some(Protocol::Ipoib),
+            () if lnet::is(message) => Some(Protocol::Lnet),
+            () if smc::is(message) => Some(Protocol::SmcR),
             _ => None,
         }
     }
@@ -90,6 +98,8 @@ impl Protocol {
             Protocol::SmbDirect => smb::read(&mut reader),
             Protocol::Rds => rds::read(&mut reader),
             Protocol::Ipoib => ipoib::read(&mut reader),
+            Protocol::Lnet => lnet::read(&mut reader),
+            Protocol::SmcR => smc::read(&mut reader),
         };
         reader.finish()
     }

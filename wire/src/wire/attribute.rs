@@ -80,28 +80,28 @@ attributes! {
     }
 
     PERFORMANCE {
-        0x0010 PortSamplesControl;
-        0x0011 PortSamplesResult;
+        0x0010 PortSamplesControl = PortSamplesControl;
+        0x0011 PortSamplesResult = PortSamplesResult;
         0x0012 PortCounters = PortCounters;
-        0x0015 PortRcvErrorDetails;
-        0x0016 PortXmitDiscardDetails;
-        0x0017 PortOpRcvCounters;
-        0x0018 PortFlowCtlCounters;
-        0x0019 PortVLOpPackets;
-        0x001a PortVLOpData;
-        0x001b PortVLXmitFlowCtlUpdateErrors;
-        0x001c PortVLXmitWaitCounters;
+        0x0015 PortRcvErrorDetails = PortRcvErrorDetails;
+        0x0016 PortXmitDiscardDetails = PortXmitDiscardDetails;
+        0x0017 PortOpRcvCounters = PortOpRcvCounters;
+        0x0018 PortFlowCtlCounters = PortFlowCtlCounters;
+        0x0019 PortVLOpPackets = PortVlOpPackets;
+        0x001a PortVLOpData = PortVlOpData;
+        0x001b PortVLXmitFlowCtlUpdateErrors = PortVlXmitFlowCtlUpdateErrors;
+        0x001c PortVLXmitWaitCounters = PortVlXmitWaitCounters;
         0x001d PortCountersExtended = PortCountersExtended;
         0x001e PortSamplesResultExtended;
-        0x0030 SwPortVLCongestion;
-        0x0031 PortRcvConCtrl;
-        0x0032 PortSLRcvFECN;
-        0x0033 PortSLRcvBECN;
-        0x0034 PortXmitConCtrl;
-        0x0035 PortVLXmitTimeCong;
-        0x0036 PortXmitDataSL;
-        0x0037 PortRcvDataSL;
-        0x0075 PortExtendedSpeedsCounters;
+        0x0030 SwPortVLCongestion = SwPortVlCongestion;
+        0x0031 PortRcvConCtrl = PortRcvConCtrl;
+        0x0032 PortSLRcvFECN = PortSlRcvFecn;
+        0x0033 PortSLRcvBECN = PortSlRcvBecn;
+        0x0034 PortXmitConCtrl = PortXmitConCtrl;
+        0x0035 PortVLXmitTimeCong = PortVlXmitTimeCong;
+        0x0036 PortXmitDataSL = PortXmitDataSl;
+        0x0037 PortRcvDataSL = PortRcvDataSl;
+        0x0075 PortExtendedSpeedsCounters = PortExtendedSpeedsCounters;
     }
 
     BASEBOARD {
@@ -136,14 +136,14 @@ attributes! {
     }
 
     CONGESTION {
-        0x0011 CongestionInfo;
-        0x0012 CongestionKeyInfo;
+        0x0011 CongestionInfo = CongestionInfo;
+        0x0012 CongestionKeyInfo = CongestionKeyInfo;
         0x0013 CongestionLog;
-        0x0014 SwitchCongestionSetting;
-        0x0015 SwitchPortCongestionSetting;
-        0x0016 CACongestionSetting;
-        0x0017 CongestionControlTable;
-        0x0018 TimeStamp;
+        0x0014 SwitchCongestionSetting = SwitchCongestionSetting;
+        0x0015 SwitchPortCongestionSetting = SwitchPortCongestionSetting;
+        0x0016 CACongestionSetting = CaCongestionSetting;
+        0x0017 CongestionControlTable = CongestionControlTable;
+        0x0018 TimeStamp = CongestionTimeStamp;
     }
 }
 

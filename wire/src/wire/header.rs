@@ -56,6 +56,8 @@ pub enum Show {
     Text,
     /// Numbers of so many bits each.
     List(u8),
+    /// Counters of so many bits each.
+    Counts(u8),
 }
 
 /// What a value identifies. The type of a field says it, so that no header can forget it: `rewrite --anonymize` replaces each of
@@ -179,10 +181,10 @@ impl Field {
         bytes.get(at..at + self.width as usize / 8).unwrap_or(&[])
     }
 
-    /// The entries of a [list](Show::List); none of another field.
+    /// The entries of a [list](Show::List), or of [counters](Show::Counts); none of another field.
     pub fn entries<'a>(&self, bytes: &'a [u8]) -> impl Iterator<Item = u64> + 'a {
         let (bytes, bits) = match self.show {
-            Show::List(bits) => (self.bytes(bytes), bits),
+            Show::List(bits) | Show::Counts(bits) => (self.bytes(bytes), bits),
             _ => (&[][..], 8),
         };
         entries(bytes, bits)
@@ -271,11 +273,17 @@ impl fmt::Display for Shown<'_> {
                 Ok(text) => write!(f, "{text:?}"),
                 Err(_) => hex(self.field.bytes(self.header), f),
             },
-            Show::List(bits) => {
-                let digits = bits as usize / 4 + 2;
-                for (n, entry) in entries(self.field.bytes(self.header), bits).enumerate() {
+            Show::List(_) | Show::Counts(_) => {
+                let hexadecimal = match self.field.show {
+                    Show::List(bits) if bits > 8 => Some(bits as usize / 4 + 2),
+                    _ => None,
+                };
+                for (n, entry) in self.field.entries(self.header).enumerate() {
                     f.write_str(if n == 0 { "" } else { " " })?;
-                    if bits > 8 { write!(f, "{entry:#0digits$x}")? } else { write!(f, "{entry}")? }
+                    match hexadecimal {
+                        Some(digits) => write!(f, "{entry:#0digits$x}")?,
+                        None => write!(f, "{entry}")?,
+                    }
                 }
                 Ok(())
             }

@@ -462,6 +462,58 @@ kinds! {
     PortCounters "port_counters" header management;
     /// Counters of a port in 64 bits.
     PortCountersExtended "port_counters_extended" header management;
+    /// What errors packets came with.
+    PortRcvErrorDetails "port_rcv_error_details" header management;
+    /// Why packets were dropped before they could be sent.
+    PortXmitDiscardDetails "port_xmit_discard_details" header management;
+    /// What came with an operation code that the asking host chose.
+    PortOpRcvCounters "port_op_rcv_counters" header management;
+    /// Link packets of flow control.
+    PortFlowCtlCounters "port_flow_ctl_counters" header management;
+    /// Packets of the chosen operation code by virtual lane.
+    PortVlOpPackets "port_vl_op_packets" header management;
+    /// Data of the chosen operation code by virtual lane.
+    PortVlOpData "port_vl_op_data" header management;
+    /// Updates of flow control that were missing, by virtual lane.
+    PortVlXmitFlowCtlUpdateErrors "port_vl_xmit_flow_ctl_update_errors" header management;
+    /// Time without credits by virtual lane.
+    PortVlXmitWaitCounters "port_vl_xmit_wait_counters" header management;
+    /// Congestion of a switch by virtual lane.
+    SwPortVlCongestion "sw_port_vl_congestion" header management;
+    /// Marked packets that came.
+    PortRcvConCtrl "port_rcv_con_ctrl" header management;
+    /// Packets with FECN that came, by service level.
+    PortSlRcvFecn "port_sl_rcv_fecn" header management;
+    /// Packets with BECN that came, by service level.
+    PortSlRcvBecn "port_sl_rcv_becn" header management;
+    /// Time that a port was congested.
+    PortXmitConCtrl "port_xmit_con_ctrl" header management;
+    /// Time that a port was congested, by virtual lane.
+    PortVlXmitTimeCong "port_vl_xmit_time_cong" header management;
+    /// Data that was sent, by service level.
+    PortXmitDataSl "port_xmit_data_sl" header management;
+    /// Data that came, by service level.
+    PortRcvDataSl "port_rcv_data_sl" header management;
+    /// Errors of links of 14 Gbit/s and more by lane, and what their codes corrected.
+    PortExtendedSpeedsCounters "port_extended_speeds_counters" header management;
+    /// What a port shall sample, and when.
+    PortSamplesControl "port_samples_control" header management;
+    /// What a port has sampled.
+    PortSamplesResult "port_samples_result" header management;
+    /// What a node can do about congestion.
+    CongestionInfo "congestion_info" header management;
+    /// The key of congestion control.
+    CongestionKeyInfo "congestion_key_info" header management;
+    /// When a switch marks.
+    SwitchCongestionSetting "switch_congestion_setting" header management;
+    /// When ports of a switch mark.
+    SwitchPortCongestionSetting "switch_port_congestion_setting" header management;
+    /// What a channel adapter does when it is notified.
+    CaCongestionSetting "ca_congestion_setting" header management;
+    /// Delays between packets, by how often a sender was notified.
+    CongestionControlTable "congestion_control_table" header management;
+    /// The clock that events are stamped by.
+    CongestionTimeStamp "congestion_time_stamp" header management;
     /// What is behind an attribute that is shorter than its room.
     AttributeRest "attribute_rest" "rest of the attribute" management;
     /// Ports of a directed route.
@@ -576,6 +628,40 @@ kinds! {
     Smb2Buffer "smb2_buffer" header message;
     /// RDS header.
     Rds "rds" header message;
+    /// Header of messages about links of SMC-R.
+    SmcLlc "smc" header message;
+    /// Confirmation of a link of SMC-R.
+    SmcConfirmLink "smc_link" header message;
+    /// Another link of SMC-R.
+    SmcAddLink "smc_link" header message;
+    /// End of a link of SMC-R.
+    SmcDeleteLink "smc_link" header message;
+    /// Test of a link of SMC-R.
+    SmcTestLink "smc_link" header message;
+    /// Memory of SMC-R.
+    SmcConfirmRkey "smc_rkey" header message;
+    /// Memory of SMC-R that is given back.
+    SmcDeleteRkey "smc_rkey" header message;
+    /// Another message about links of SMC-R.
+    SmcOther "smc_link" header message;
+    /// Cursors of a connection of SMC-R.
+    SmcCdc "smc" header message;
+    /// Message of LNet.
+    Lnet "lnet" header message;
+    /// Parameters of a connection of LNet.
+    LnetParameters "lnet_parameters" header message;
+    /// Header of Portals in LNet.
+    LnetHeader "lnet_header" header message;
+    /// Number of a transfer of LNet.
+    LnetCookie "lnet_transfer" header message;
+    /// Memory for the data of a PUT of LNet.
+    LnetPutAck "lnet_transfer" header message;
+    /// Memory of LNet.
+    LnetMemory "lnet_memory" header message;
+    /// A piece of memory of LNet.
+    LnetFragment "lnet_fragment" header message;
+    /// End of a transfer of LNet.
+    LnetCompletion "lnet_transfer" header message;
     /// Header of IP over InfiniBand.
     IpoibHeader "ipoib_header" header message;
     /// Address resolution over InfiniBand.

@@ -40,44 +40,55 @@ pub struct Opaque<const N: usize>(pub [u8; N]);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct List<const BITS: u8, const N: usize>(pub [u8; N]);
 
-impl<const BITS: u8, const N: usize> List<BITS, N> {
-    /// The entries in their order.
-    pub fn iter(&self) -> impl Iterator<Item = u64> + '_ {
-        entries(&self.0, BITS)
-    }
+/// Counters of so many bits each, written as decimal numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Counts<const BITS: u8, const N: usize>(pub [u8; N]);
 
-    /// Entry `n`, from 0; `None` behind the last.
-    pub fn entry(&self, n: usize) -> Option<u64> {
-        self.iter().nth(n)
-    }
+/// What both kinds of lists can do.
+macro_rules! lists {
+    ($($name:ident)*) => { $(
+        impl<const BITS: u8, const N: usize> $name<BITS, N> {
+            /// The entries in their order.
+            pub fn iter(&self) -> impl Iterator<Item = u64> + '_ {
+                entries(&self.0, BITS)
+            }
 
-    /// With another value of entry `n`; one behind the last is left out.
-    #[must_use]
-    pub fn with(mut self, n: usize, value: u64) -> Self {
-        let bit = n * BITS as usize;
-        if bit < 8 * N {
-            let (bit, width) = (bit as u16, BITS.into());
-            let field = Field {
-                name: "",
-                bit,
-                width,
-                show: Show::Dec,
-                little: false,
-                secret: None,
-                wireshark: "",
-                doc: "",
-            };
-            field.set(&mut self.0, value);
+            /// Entry `n`, from 0; `None` behind the last.
+            pub fn entry(&self, n: usize) -> Option<u64> {
+                self.iter().nth(n)
+            }
+
+            /// With another value of entry `n`; one behind the last is left out.
+            #[must_use]
+            pub fn with(mut self, n: usize, value: u64) -> Self {
+                let bit = n * BITS as usize;
+                if bit < 8 * N {
+                    let (bit, width) = (bit as u16, BITS.into());
+                    let field = Field {
+                        name: "",
+                        bit,
+                        width,
+                        show: Show::Dec,
+                        little: false,
+                        secret: None,
+                        wireshark: "",
+                        doc: "",
+                    };
+                    field.set(&mut self.0, value);
+                }
+                self
+            }
         }
-        self
-    }
+
+        impl<const BITS: u8, const N: usize> Default for $name<BITS, N> {
+            fn default() -> Self {
+                $name([0; N])
+            }
+        }
+    )* };
 }
 
-impl<const BITS: u8, const N: usize> Default for List<BITS, N> {
-    fn default() -> Self {
-        List([0; N])
-    }
-}
+lists! { List Counts }
 
 /// The entries of a list of so many bits each.
 pub(crate) fn entries(bytes: &[u8], bits: u8) -> impl Iterator<Item = u64> + '_ {
@@ -121,6 +132,7 @@ bytes_of! {
     Opaque [const N: usize] [N] as Show::Bytes, Some(Secret::Opaque);
     // Entries of 64 bits are GUIDs; shorter ones, places in a subnet.
     List [const BITS: u8, const N: usize] [BITS, N] as Show::List(BITS), if BITS == 64 { Some(Secret::Opaque) } else { None };
+    Counts [const BITS: u8, const N: usize] [BITS, N] as Show::Counts(BITS), None;
 }
 
 /// Ports, a byte each.

@@ -16,6 +16,7 @@ mod binding;
 mod bth;
 mod cm;
 mod cm_value;
+mod congestion_control;
 mod erf;
 mod ethernet;
 mod ext;
@@ -23,6 +24,7 @@ mod infiniband;
 mod ip;
 mod ipoib;
 mod lldp;
+mod lnet;
 mod mac_control;
 mod mad;
 mod mad_value;
@@ -31,10 +33,12 @@ mod mrc;
 mod notice;
 mod pds;
 mod perf;
+mod perf_more;
 mod rpc;
 mod sa;
 mod secure;
 mod ses;
+mod smc;
 mod smp;
 mod storage;
 mod tag;
@@ -57,7 +61,8 @@ pub use value::{
     Mac, NakCode, Opcode, PKey, Psn, Qpn, RKey, Srqn, Syndrome, TransactionId, Transport, VirtualAddress,
 };
 pub use {
-    attribute::*, bth::*, cm::*, cm_value::*, erf::*, ethernet::*, ext::*, infiniband::*, ip::*, ipoib::*,
-    lldp::*, mac_control::*, mad::*, mad_value::*, message::*, mrc::*, notice::*, pds::*, perf::*, rpc::*,
-    sa::*, secure::*, ses::*, smp::*, storage::*, tag::*, telemetry::*, tunnel::*, uet_value::*,
+    attribute::*, bth::*, cm::*, cm_value::*, congestion_control::*, erf::*, ethernet::*, ext::*,
+    infiniband::*, ip::*, ipoib::*, lldp::*, lnet::*, mac_control::*, mad::*, mad_value::*, message::*,
+    mrc::*, notice::*, pds::*, perf::*, perf_more::*, rpc::*, sa::*, secure::*, ses::*, smc::*, smp::*,
+    storage::*, tag::*, telemetry::*, tunnel::*, uet_value::*,
 };
