@@ -211,6 +211,27 @@ impl Packet {
         true
     }
 
+    /// Changes the outermost header of this type in place. False if there is none.
+    pub fn alter_first<H: Header>(&mut self, change: impl FnOnce(H) -> H) -> bool {
+        let part = self.parts.iter().find(|part| H::KIND.is_in(part.kind));
+        let bytes = part.and_then(|part| self.head.get_mut(part.range()));
+        let Some((header, _)) = bytes.and_then(|bytes| H::mut_from_prefix(bytes).ok()) else { return false };
+        *header = change(*header);
+        true
+    }
+
+    /// With an IPv6 header around its own one, from the same source to `dst`: SRv6 without a routing header (RFC 8986), whose segments are in that
+    /// address. A packet without IPv6 stays as it is.
+    #[must_use]
+    pub fn within_ipv6(mut self, dst: Ipv6Addr) -> Packet {
+        let own = self.get::<Ipv6>().map(|ip| ip.src());
+        let place = self.parts.iter().rposition(|part| part.kind == Kind::Ipv6);
+        if let (Some(src), Some(place)) = (own, place) {
+            self.insert(place, Kind::Ipv6, template::ipv6(src, dst).bytes());
+        }
+        self
+    }
+
     /// The bytes of the `n`-th part.
     pub(super) fn bytes_mut(&mut self, n: usize) -> &mut [u8] {
         let range = self.parts.get(n).map_or(0..0, Part::range);

@@ -82,6 +82,8 @@ records! {
         pub ect_packets: u64,
         /// Packets of these that are marked "congestion experienced" (CE).
         pub ce_packets: u64,
+        /// Packets with BECN, CNPs apart: in InfiniBand's own networks, answers tell the opposite flow of congestion so.
+        pub becn_packets: u64,
         /// Whether its sender sets that mark itself: all packets have it, and no queue can be the reason.
         pub sets_ce: bool,
         /// What became of the packets' ICRCs.

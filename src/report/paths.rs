@@ -103,6 +103,8 @@ records! {
         pub udp_src_port: u16,
         /// The low 16 bits of the flow label, of MRC over IPv6.
         pub flow_label: Option<u16>,
+        /// Where the IPv6 header around the packets goes, of MRC in SRv6: the segments that are left at the tap.
+        pub segments: Option<String>,
         /// How many paths the flow has.
         pub paths: u64,
         /// Packets on this one, retransmissions and trimmed ones included.
@@ -128,6 +130,10 @@ records! {
         pub skipped_ns: Option<i64>,
         /// When its last packet came, in nanoseconds since 1970.
         pub last_ns: i64,
+        /// The number of the interface that recorded its packets, if it was one: a plane, where each has its own.
+        pub interface: Option<u16>,
+        /// The name of this interface.
+        pub link: Option<String>,
         /// How it stands beside the others.
         pub state: PathState,
         /// The flow's packets are spread unevenly over its paths.
@@ -191,11 +197,12 @@ impl Balance {
 }
 
 impl FlowPath {
-    /// Its name: the source port, and the flow label where it has one.
+    /// Its name: the segments, or else the source port, and the flow label where it has one.
     pub fn name(&self) -> String {
-        match self.flow_label {
-            Some(label) => format!("flow label {label:#x}, source port {}", self.udp_src_port),
-            None => format!("source port {}", self.udp_src_port),
+        match (&self.segments, self.flow_label) {
+            (Some(segments), _) => format!("segments {segments}"),
+            (None, Some(label)) => format!("flow label {label:#x}, source port {}", self.udp_src_port),
+            (None, None) => format!("source port {}", self.udp_src_port),
         }
     }
 

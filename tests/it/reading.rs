@@ -287,6 +287,19 @@ fn a_native_mark_counts_for_its_flow() {
     assert_eq!((report.head.congestion.ce_packets, report.flows.row(0).unwrap().ce_packets), (2, 2));
 }
 
+/// An ACK with BECN tells the sender of congestion, where a CNP would elsewhere: it counts for its flow, and a CNP does not count twice.
+#[test]
+fn native_answers_with_becn_count_for_their_flow() {
+    let build = |text: &str| recipe::parse(text).unwrap().build();
+    let told = build("lrh / bth opcode=rc-acknowledge dest_qp=0x11 becn=1 / aeth");
+    let plain = build("lrh / bth opcode=rc-acknowledge dest_qp=0x11 psn=1 / aeth");
+    let cnp = build("lrh / bth opcode=0x80 dest_qp=0x11 becn=1 / cnp");
+    let frames = [&told, &plain, &told, &cnp].map(|frame| (Link::INFINIBAND, &frame[..]));
+    let ended = analyzed(Options::default(), &frames);
+    let flow = ended.report().flows.row(0).unwrap().into_owned();
+    assert_eq!((flow.becn_packets, flow.cnps, flow.ce_packets), (2, 1, 0));
+}
+
 /// Service levels and virtual lanes of a native flow, which may change on its way.
 #[test]
 fn lanes_of_a_native_flow_are_listed() {
@@ -371,4 +384,38 @@ fn lengths_do_not_count_the_header_of_an_erf_record() {
     let ended = analysis.end();
     let capture = &ended.report().head.capture;
     assert_eq!((capture.bytes_on_wire, capture.bytes_captured), (wire_len.into(), wire_len.into()));
+}
+
+/// What the network marks on a tunnel is the packet's mark, where it is capable of one (RFC 6040); a mirror's way to the capture is not the packet's.
+#[test]
+fn marks_on_tunnels_count() {
+    let roce = |ecn: u8| {
+        format!(
+            "ipv4 src=10.0.0.1 dst=10.0.0.2 ecn={ecn} / udp / bth opcode=rc-send-only dest_qp=0x11 / payload 64"
+        )
+    };
+    let marked_of = |text: String| {
+        let frame = recipe::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}")).build();
+        [true, false].map(|reference| {
+            let options = Options { reference, ..Options::default() };
+            let ended = analyzed(options, &[(Link::ETHERNET, &frame), (Link::ETHERNET, &frame)]);
+            let flow = ended.report().flows.row(0).unwrap().into_owned();
+            (flow.ce_packets, flow.ect_packets)
+        })
+    };
+    for (outer, is_tunnel) in [
+        ("eth / ipv4 ecn=3 / udp / vxlan / eth / ", true),
+        ("eth / ipv6 ecn=3 / udp / vxlan / eth / ", true),
+        ("eth / ipv4 ecn=3 / ", true),
+        ("eth / ipv4 ecn=3 / gre / ", true),
+        ("eth / ipv4 ecn=3 / gre / erspan2 / eth / ", false),
+        ("eth / ipv4 ecn=3 / gre / eth / ", false),
+    ] {
+        let marked = if is_tunnel { (2, 2) } else { (0, 2) };
+        assert_eq!(marked_of(format!("{outer}{}", roce(2))), [marked; 2], "{outer}");
+        assert_eq!(marked_of(format!("{outer}{}", roce(0))), [(0, 0); 2], "{outer}");
+        assert_eq!(marked_of(format!("{outer}{}", roce(3))), [(2, 2); 2], "{outer}");
+        let unmarked = outer.replace("ecn=3", "ecn=2");
+        assert_eq!(marked_of(format!("{unmarked}{}", roce(2))), [(0, 2); 2], "{unmarked}");
+    }
 }

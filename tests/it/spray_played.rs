@@ -197,7 +197,8 @@ fn check_mrc(text: &str) -> (Played, Report) {
         for path in &truth.paths {
             let found = report.head.paths.iter().find(|row| {
                 row.dest_qp == u32::from(truth.dpdcid)
-                    && (row.udp_src_port, row.flow_label) == (path.udp_src_port, path.flow_label)
+                    && (row.udp_src_port, row.flow_label, &row.segments)
+                        == (path.udp_src_port, path.flow_label, &path.segments)
             });
             let Some(found) = found else {
                 assert_eq!(path.packets, 0, "{text}: {path:?}");
@@ -232,6 +233,8 @@ fn connections_of_mrc_are_what_was_played() {
             "size = 100\nmessages = 200\nloss = 0.02",
             "loss = 0.01\ntrim = 0.03\nce = 0.1\nrefuse = 0.01",
             "late = 0.2\npatience = 60",
+            "srv6 = true\npaths = 32",
+            "srv6 = true\nloss = 0.02\nce = 0.1\nrefuse = 0.01",
             "[[path]]\nnumber = 3\ndelay = \"20us\"",
         ] {
             for seed in 1..4 {
@@ -339,4 +342,69 @@ fn impatience_is_no_loss() {
     let (truth, row) = connections(&played, &report).next().unwrap();
     assert!(truth.spurious > 4, "{truth:?}");
     assert_eq!((row.lost_before_tap, row.lost_after_tap), (0, 0), "{row:?}");
+}
+
+/// In SRv6 paths differ in segments only, and switches mark the header around packets: the bad one is named by its segments.
+#[test]
+fn a_bad_path_of_srv6_is_named_by_its_segments() {
+    for tap in ["sender", "receiver"] {
+        for (trouble, state) in [("loss = 0.2", PathState::Lossy), ("ce = 0.5", PathState::Congested)] {
+            // Of what is lost before the tap, no path is known.
+            if tap == "receiver" && state == PathState::Lossy {
+                continue;
+            }
+            let text = format!(
+                "srv6 = true\ntap = \"{tap}\"\npaths = 16\nmessages = 32\ncontexts = 1\n[[path]]\nnumber = 11\n{trouble}"
+            );
+            let (played, report) = check_mrc(&text);
+            let bad: Vec<&FlowPath> = report
+                .head
+                .paths
+                .iter()
+                .filter(|path| !matches!(path.state, PathState::Good | PathState::Skipped))
+                .collect();
+            let truth = &played.truth.contexts[0].paths[11];
+            assert_eq!(truth.segments.as_deref(), Some("fc00:5:1001:2003:3101::"));
+            // A sender leaves a path that its receiver asks it to skip.
+            let skipped = report.head.paths.iter().find(|path| path.state == PathState::Skipped);
+            let one = bad.first().copied().or(skipped).unwrap_or_else(|| panic!("{text}"));
+            assert_eq!(one.segments, truth.segments, "{text}: {one:?}");
+            assert!(bad.len() <= 1 && (bad.is_empty() || bad[0].state == state), "{text}: {bad:?}");
+            let names = bad.first().map(|path| path.name());
+            assert!(names.is_none_or(|name| name == "segments fc00:5:1001:2003:3101::"));
+        }
+    }
+}
+
+/// Half of all paths are bad, and none of them beside the other half: they are those of one plane, which an interface of its own recorded.
+#[test]
+fn a_bad_plane_is_named_once() {
+    for tap in ["sender", "receiver"] {
+        for (trouble, says) in [("loss = 0.1", "loses"), ("ce = 0.3", "is congested")] {
+            if tap == "receiver" && says == "loses" {
+                continue;
+            }
+            let bad: String =
+                (1..16).step_by(2).map(|n| format!("[[path]]\nnumber = {n}\n{trouble}\n")).collect();
+            let text = format!("tap = \"{tap}\"\npaths = 16\nmessages = 32\nheeds_skip = false\n{bad}");
+            let played = played("mrc", &text);
+            let first = played.truth.contexts[0].paths[0].udp_src_port;
+            let mut analysis = Analysis::new(Options::default());
+            for (number, name) in [(0, "plane0"), (1, "plane1")] {
+                analysis.interface(number, name.into(), None);
+            }
+            for frame in played.frames() {
+                let (time, wire_len) = (Time(frame.time_ns), frame.wire_len);
+                let port = u16::from_be_bytes([frame.bytes[34], frame.bytes[35]]);
+                let interface = port.wrapping_sub(first) % 2;
+                let record = Record { time, link: Link::ETHERNET, interface, wire_len, frame: &frame.bytes };
+                analysis.push(&record);
+            }
+            let report = analysis.finish();
+            let of = report.head.findings.iter().filter(|finding| finding.id == "path.bad");
+            let said: Vec<&str> = of.map(|finding| &*finding.text).collect();
+            let [one] = said[..] else { panic!("{text}: {said:?}") };
+            assert!(one.contains(&format!("the plane of interface plane1, with 16 paths, {says}")), "{one}");
+        }
+    }
 }

@@ -1,6 +1,9 @@
 //! Connections of MRC: packets in any order over many paths, selective acknowledgements, retransmissions that say that they are some.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    net::Ipv6Addr,
+};
 
 use crate::{
     analyze::{
@@ -105,6 +108,8 @@ const RESENT: u8 = 1 << 6;
 struct Way {
     label: u16,
     port: u16,
+    /// Where the IPv6 header around the packet goes: in SRv6, the segments that are left. 0: there is none.
+    segments: u128,
     tally: Tally,
     /// SACKs that say that a packet of it came marked.
     echoes: u64,
@@ -310,12 +315,13 @@ impl Connection {
     }
 
     /// The place of a path, which may begin with it; the last one stands for those for which there is no room.
-    fn way(&mut self, label: u16, port: u16) -> usize {
-        if let Some(at) = self.ways.iter().position(|way| (way.label, way.port) == (label, port)) {
+    fn way(&mut self, label: u16, port: u16, segments: u128) -> usize {
+        let is_it = |way: &Way| (way.label, way.port, way.segments) == (label, port, segments);
+        if let Some(at) = self.ways.iter().position(is_it) {
             return at;
         }
         if self.ways.len() < MAX_PATHS {
-            self.ways.push(Way { label, port, ..Way::default() });
+            self.ways.push(Way { label, port, segments, ..Way::default() });
         }
         self.ways.len() - 1
     }
@@ -340,13 +346,14 @@ impl Connection {
 
     fn on_write(&mut self, facts: &Facts, d: &Dissection<'_>) {
         let label = d.get::<Ipv6>().map_or(0, |ip| ip.flow_label() as u16);
-        let at = self.way(label, facts.port().unwrap_or(0));
+        let segments = if d.tunnel_depth() > 0 { segments(d) } else { None };
+        let at = self.way(label, facts.port().unwrap_or(0), segments.unwrap_or(0));
         let (time, is_trimmed) = (facts.time(), facts.icrc() == State::Trimmed);
         let is_marked = facts.mark() == Ecn::CE;
         self.packets += 1;
         let (packets, grace) = (self.packets, self.row.window.max(GRACE));
         let way = &mut self.ways[at];
-        way.tally.add(facts.l1_bytes().into(), is_marked, time, packets);
+        way.tally.add(facts, is_marked, packets);
         self.row.after_skip += u64::from(way.skipped.is_some_and(|(_, n)| packets > n + grace));
         self.row.marked += u64::from(is_marked);
         if is_trimmed {
@@ -614,6 +621,10 @@ impl Connection {
     fn paths(&self, flow: Option<usize>) -> impl Iterator<Item = FlowPath> {
         let of = OfFlow { flow, src: self.src, dst: self.dst, dest_qp: self.dest_qp };
         let entropy = self.ways.iter().map(|way| (way.port, Some(way.label).filter(|&label| label > 0)));
+        let segments = |way: &Way| {
+            let is_any = way.segments > 0;
+            is_any.then(|| Ipv6Addr::from(way.segments).to_string())
+        };
         let tallies: Vec<Tally> = self.ways.iter().map(Way::tally).collect();
         let all: Vec<FlowPath> = rows(&of, &tallies, false, entropy).collect();
         let (rtts, sum) = self.ways.iter().fold((0, 0), |(n, sum), way| (n + way.rtts, sum + way.rtt_sum));
@@ -632,8 +643,26 @@ impl Connection {
                 ack_rtt_mean_ns: mean,
                 ack_rtt_max_ns: mean.map(|_| way.rtt_max),
                 skipped_ns: way.skipped.map(|(time, _)| time),
+                segments: segments(way),
                 ..path
             }
         })
     }
+}
+
+/// Where the IPv6 header goes that the packet's own one is right behind, as in SRv6.
+#[cold]
+fn segments(d: &Dissection<'_>) -> Option<u128> {
+    let own = d.offset(Kind::Ipv6)?;
+    let mut around = None;
+    for layer in d.layers().iter() {
+        match layer.kind {
+            Kind::Ipv6 if layer.at as usize == own => break,
+            Kind::Ipv6 => around = Some(layer.at as usize),
+            Kind::Ipv6Extension => {}
+            _ => around = None,
+        }
+    }
+    let (ip, _) = Ipv6::view(d.frame().get(around?..)?)?;
+    Some(u128::from(ip.dst()))
 }

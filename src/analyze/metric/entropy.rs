@@ -245,7 +245,7 @@ impl Many {
         let at = self.place(port);
         self.packets += 1;
         self.data += u64::from(place.space == Some(Direction::Request) || packet.payload() > 0);
-        self.tallies[at].add(packet.l1_bytes().into(), place.is_mark(packet), packet.time(), self.packets);
+        self.tallies[at].add(packet, place.is_mark(packet), self.packets);
         if place.space != Some(Direction::Request) {
             return;
         }

@@ -1,9 +1,12 @@
 //! The paths of one flow: what each carried and lost, and which stands out.
 
-use std::cmp::Reverse;
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet, HashMap},
+};
 
 use crate::{
-    analyze::model::Address,
+    analyze::{model::Address, packet::Facts},
     heap::heap,
     report::{FlowPath, PathState},
 };
@@ -37,18 +40,46 @@ pub(crate) struct Tally {
     /// How many packets of the flow there were, up to the last one on it.
     pub(crate) last_at: u64,
     pub(crate) last_ns: i64,
+    pub(crate) interface: SeenAt,
+}
+
+/// The interface that recorded the packets of a path: a plane, where each has its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) enum SeenAt {
+    #[default]
+    Nowhere,
+    One(u16),
+    Several,
+}
+
+impl SeenAt {
+    fn add(&mut self, interface: u16) {
+        *self = match *self {
+            SeenAt::Nowhere => SeenAt::One(interface),
+            SeenAt::One(before) if before == interface => return,
+            _ => SeenAt::Several,
+        };
+    }
+
+    fn one(self) -> Option<u16> {
+        match self {
+            SeenAt::One(interface) => Some(interface),
+            _ => None,
+        }
+    }
 }
 
 heap! { Tally {} }
 
 impl Tally {
     /// One more packet on it, the `n`-th of the flow.
-    pub(crate) fn add(&mut self, bytes: u64, is_marked: bool, time: i64, n: u64) {
+    pub(crate) fn add(&mut self, packet: &Facts, is_marked: bool, n: u64) {
         self.last_at = n;
         self.packets += 1;
-        self.bytes += bytes;
+        self.bytes += u64::from(packet.l1_bytes());
         self.marked += u64::from(is_marked);
-        self.last_ns = self.last_ns.max(time);
+        self.last_ns = self.last_ns.max(packet.time());
+        self.interface.add(packet.interface());
     }
 
     /// What was sent on it, as far as that is known: what was lost before the tap is not among the packets.
@@ -75,6 +106,7 @@ pub(crate) fn rows(
             dest_qp: of.dest_qp,
             udp_src_port,
             flow_label,
+            segments: None,
             paths: tallies.len() as u64,
             packets: tally.packets,
             share: tally.packets as f64 / packets.max(1) as f64,
@@ -87,6 +119,8 @@ pub(crate) fn rows(
             ack_rtt_max_ns: None,
             skipped_ns: None,
             last_ns: tally.last_ns,
+            interface: tally.interface.one(),
+            link: None,
             state,
             is_uneven,
         }
@@ -97,11 +131,39 @@ pub(crate) fn rows(
 pub(crate) fn in_order(mut paths: Vec<FlowPath>) -> Vec<FlowPath> {
     let key = |path: &FlowPath| {
         let is_good = path.state == PathState::Good;
-        (is_good, Reverse(path.lost), path.flow, path.flow_label, path.udp_src_port)
+        (is_good, Reverse(path.lost), path.flow, path.segments.clone(), path.flow_label, path.udp_src_port)
     };
     paths.sort_by_key(key);
     paths.truncate(MAX_PATHS);
     paths
+}
+
+/// Planes that stand out, by the interface that recorded each, and how: where half of a flow's paths are bad, none of them is beside the others.
+/// Of flows whose paths are on several interfaces, each path on one.
+pub(crate) fn planes(paths: &[FlowPath]) -> Vec<(u16, PathState)> {
+    let key = |path: &FlowPath| (path.src.clone(), path.dst.clone(), path.dest_qp);
+    let mut used: HashMap<_, BTreeSet<Option<u16>>> = HashMap::new();
+    for path in paths {
+        used.entry(key(path)).or_default().insert(path.interface);
+    }
+    used.retain(|_, interfaces| interfaces.len() > 1 && !interfaces.contains(&None));
+    let mut planes: BTreeMap<u16, (u64, Tally)> = BTreeMap::new();
+    for path in paths.iter().filter(|path| used.contains_key(&key(path))) {
+        let Some(interface) = path.interface else { continue };
+        let (paths, tally) = planes.entry(interface).or_default();
+        *paths += 1;
+        tally.packets += path.packets;
+        tally.lost += path.lost;
+        tally.marked += path.marked;
+        tally.late += path.late;
+        tally.trimmed += path.trimmed;
+    }
+    // A plane of one path is that path.
+    if planes.len() < 2 || planes.values().any(|(paths, _)| *paths < 2) {
+        return Vec::new();
+    }
+    let tallies: Vec<Tally> = planes.values().map(|(_, tally)| *tally).collect();
+    planes.into_keys().zip(judge(&tallies, true)).filter(|(_, state)| *state != PathState::Good).collect()
 }
 
 /// So few of something show nothing.

@@ -82,6 +82,34 @@ pub(super) fn flag(flag: u8, holds: bool) -> u8 {
     if holds { flag } else { 0 }
 }
 
+/// Whether the network marked a tunnel around the packet: its end gives the mark to a packet that is capable of it (RFC 6040). What a mirror's
+/// way to the capture marked is none of the packet's.
+#[cold]
+#[inline(never)]
+fn is_marked_around(d: &Dissection<'_>) -> bool {
+    let own = d.offset(Kind::Ipv4).or(d.offset(Kind::Ipv6));
+    let (mut is_marked, mut is_gre) = (false, false);
+    for layer in d.layers().iter() {
+        let at = layer.at as usize;
+        let bytes = d.frame().get(at..).unwrap_or(&[]);
+        let ecn = match layer.kind {
+            Kind::Ipv4 => Ipv4::view(bytes).map(|(ip, _)| ip.ecn()),
+            Kind::Ipv6 => Ipv6::view(bytes).map(|(ip, _)| ip.ecn()),
+            _ => None,
+        };
+        match layer.kind {
+            Kind::Ipv4 | Kind::Ipv6 if own == Some(at) => break,
+            Kind::Ipv4 | Kind::Ipv6 => (is_marked, is_gre) = (is_marked || ecn == Some(Ecn::CE), false),
+            Kind::Gre => is_gre = true,
+            // Ethernet in GRE is a mirror's copy.
+            Kind::Ethernet if is_gre => is_marked = false,
+            Kind::Erspan2 | Kind::Erspan3 | Kind::Everflow | Kind::Tzsp => is_marked = false,
+            _ => {}
+        }
+    }
+    is_marked
+}
+
 impl Facts {
     /// The packet of a dissected frame; `None` without a BTH, and where UDP on the port of RoCE is something else.
     pub fn of(record: &Record<'_>, d: &Dissection<'_>, icrc: State) -> Option<Facts> {
@@ -102,6 +130,7 @@ impl Facts {
         let is_right = |ip: &Ipv4| ip.ihl() != 5 || checksum::internet(ip.bytes()) == 0;
         let is_ip = d.has(Kind::Ipv4) || d.has(Kind::Ipv6);
         let mark = match wrap {
+            _ if d.tunnel_depth() > 0 && tos & 3 != 0 && is_marked_around(d) => Ecn::CE,
             _ if is_ip => Ecn(tos & 3),
             Encapsulation::RoceV1 => Ecn(tos & 3),
             _ if d.has(Kind::Lrh) && bth.fecn() => Ecn::CE,

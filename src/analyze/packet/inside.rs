@@ -83,6 +83,10 @@ fn tunneled<'a>(options: &dissect::Options, outer: &'a [u8], wire_len: u32) -> O
     if !matches!(announced, Kind::Gre | Kind::Vxlan) || ip.ihl() != 5 {
         return None;
     }
+    // What the network marks around a packet is told by the long way only. Mirrors' own marks say nothing of the packet.
+    if announced == Kind::Vxlan && ip.ecn() == Ecn::CE {
+        return None;
+    }
     let outer = Outer::of(options, outer, wire_len)?;
     let is_read = match outer.get::<Gre>().map(|gre| TunnelTypes::next(gre.protocol())) {
         None | Some(Some(Kind::Ethernet)) => true,

@@ -198,6 +198,7 @@ fn fill_counts(row: &mut report::Flow, flow: &Flow, peer: Option<&Flow>, verifie
     row.rnr_naks = flow.signals().rnr_naks;
     row.cnps = flow.signals().cnps;
     row.ce_packets = flow.signals().ecn_ce;
+    row.becn_packets = flow.signals().becn;
     row.ect_packets = flow.ecn_ect + row.ce_packets;
     row.icrc = report::Icrc { good: flow.icrc[0], bad: flow.icrc[1], unchecked: flow.icrc[2] };
     row.messages.completed = flow.requests.messages_completed;

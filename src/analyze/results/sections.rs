@@ -49,6 +49,9 @@ pub(super) fn head(
     let (contexts, uet_counts, uet_packets) = uet.section();
     let (telemetry, csig) = tracker.written.section();
     let (links, balance) = links::section(&tracker.capture, again, context);
+    for path in paths.iter_mut().filter(|_| links.len() > 1) {
+        path.link = path.interface.map(|number| context.interface(number));
+    }
     let congestion = congestion.section_with_flows(context, incast);
     let incasts = incast.section();
     let ways = ways(tracker);

@@ -311,6 +311,7 @@ pub(crate) struct SignalCounts {
     pub(crate) rnr_naks: u64,
     pub(crate) naks: [u32; 5],
     pub(crate) ecn_ce: u64,
+    pub(crate) becn: u64,
 }
 
 quiet!(SignalCounts);
@@ -452,13 +453,16 @@ impl Flow {
         self.opcodes.add(packet.opcode().code);
     }
 
-    /// Counts the ECN field and the path tag of a packet that is not corrupt.
+    /// Counts the marks and the path tag of a packet that is not corrupt.
     #[inline(always)]
     pub(crate) fn note_path(&mut self, packet: &Facts) {
         match packet.ecn() {
             _ if packet.mark() == Ecn::CE => self.signals_mut().ecn_ce += 1,
             Ecn(0) => {}
             _ => self.ecn_ect += 1,
+        }
+        if packet.becn() && !packet.opcode().is_cnp() {
+            self.signals_mut().becn += 1;
         }
         self.path_tags.add(packet.path_tag());
     }

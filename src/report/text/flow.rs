@@ -144,12 +144,14 @@ fn identity(report: &View<'_>, index: usize, flow: &Flow, page: &mut Page<'_>) -
 }
 
 fn marks(flow: &Flow) -> Option<String> {
-    if flow.ect_packets + flow.cnps == 0 {
+    let becn = flow.becn_packets;
+    if flow.ect_packets + flow.cnps + becn == 0 {
         return None;
     }
+    let answers = if becn > 0 { format!("; {} with BECN", several(becn, "packet")) } else { String::new() };
     let ratio = flow.ce_packets as f64 / flow.ect_packets.max(1) as f64;
     Some(format!(
-        "{} ECT, {} CE ({}); {}, which slow the opposite flow",
+        "{} ECT, {} CE ({}); {}{answers}, which slow the opposite flow",
         count(flow.ect_packets),
         count(flow.ce_packets),
         percent(ratio),

@@ -15,7 +15,10 @@ mod mrc;
 mod play;
 mod uet;
 
-use std::{collections::BTreeMap, net::IpAddr};
+use std::{
+    collections::BTreeMap,
+    net::{IpAddr, Ipv6Addr},
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -65,6 +68,8 @@ tables! {
         pub path: Vec<BadPath> = Vec::new() => 0..=1024,
         /// Hosts have IPv6, and paths differ in the flow label too: MRC's structured entropy values.
         pub ipv6: bool = false,
+        /// Paths of MRC differ in the segments of an IPv6 header around their packets, and in nothing else. Switches mark that header.
+        pub srv6: bool = false,
         /// Where the tap is.
         pub tap: Tap = Tap::Receiver,
         /// Packets that are lost, behind a tap at the senders and before one at the receivers. The first of a context meets nothing of this.
@@ -204,6 +209,8 @@ pub struct TruePath {
     pub udp_src_port: u16,
     /// Flow label, with IPv6.
     pub flow_label: Option<u16>,
+    /// Where the IPv6 header around its packets goes, in SRv6.
+    pub segments: Option<String>,
     /// Packets at the tap.
     pub packets: u64,
     /// Retransmissions among them.
@@ -272,6 +279,14 @@ impl Spray {
         if scenario.kind == Kind::Uet && scenario.ipv6 {
             return refused("ipv6: expected with kind = \"mrc\" only".into());
         }
+        if scenario.kind == Kind::Uet && scenario.srv6 {
+            return refused("srv6: expected with kind = \"mrc\" only".into());
+        }
+        if scenario.srv6 && (scenario.trim > 0.0 || scenario.path.iter().any(|path| path.trim > 0.0)) {
+            return refused(
+                "srv6: which lengths switches write anew in it is not known: it does not go with trim".into(),
+            );
+        }
         if scenario.packets_each() > MOST / u64::from(scenario.contexts) {
             return refused(format!("expected {MOST} packets at most: fewer messages, contexts or bytes"));
         }
@@ -293,7 +308,18 @@ impl Spray {
 
     /// The paths as they are on the wire.
     fn entropy(&self) -> Paths {
-        Paths { paths: self.paths, port: FIRST_PORT, label: self.ipv6 }
+        // In SRv6, all packets have one port, and no label.
+        let paths = if self.srv6 { 1 } else { self.paths };
+        Paths { paths, port: FIRST_PORT, label: self.ipv6 && !self.srv6 }
+    }
+
+    /// Where the header around packets on a path to this address goes, in SRv6: a segment for each tier of switches, then one for the host.
+    fn segments(&self, path: u16, to: IpAddr) -> Option<Ipv6Addr> {
+        const TIER: u16 = 8;
+        let IpAddr::V6(to) = to else { return None };
+        let [.., side, _, _, _, host] = to.segments();
+        let [first, second] = [0x1000 + path / TIER, 0x2000 + path % TIER];
+        self.srv6.then(|| Ipv6Addr::new(0xfc00, 5, first, second, 0x3000 + (side << 8) + host, 0, 0, 0))
     }
 
     /// What a switch makes of a packet.
@@ -303,7 +329,7 @@ impl Spray {
 
     fn addresses(&self, n: u32) -> [IpAddr; 2] {
         let receiver = n % self.receivers;
-        let address = |side: u8, host: u32| match self.ipv6 {
+        let address = |side: u8, host: u32| match self.ipv6 || self.srv6 {
             true => IpAddr::from([0xfd00, 0, 0, side.into(), 0, 0, 0, host as u16 + 1]),
             false => IpAddr::from([10, 0, side, host as u8 + 1]),
         };

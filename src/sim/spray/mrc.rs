@@ -25,7 +25,10 @@ fn begin(of: &Spray, context: &Context, back: bool, path: u16, bth: MrcBth) -> P
     let bth = bth.with_p_key(PKey(0xffff)).with_dest_qp(Qpn(qp.into()));
     let mut packet = Packet::rocev2(src, dst).push(bth);
     of.entropy().put(path.into(), &mut packet);
-    packet
+    match of.segments(path, dst) {
+        Some(segments) => packet.within_ipv6(segments),
+        None => packet,
+    }
 }
 
 fn bth(opcode: Opcode) -> MrcBth {

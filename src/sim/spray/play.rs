@@ -202,7 +202,9 @@ impl Context {
         let (spdcid, dpdcid) = (0x100 + n as u16, 0x800 + n as u16);
         let paths = (0..of.paths).map(|path| {
             let (udp_src_port, label) = of.entropy().path(path.into());
-            TruePath { udp_src_port, flow_label: of.ipv6.then_some(label as u16), ..TruePath::default() }
+            let flow_label = Some(label as u16).filter(|_| of.ipv6 && !of.srv6);
+            let segments = of.segments(path, ends[1]).map(|to| to.to_string());
+            TruePath { udp_src_port, flow_label, segments, ..TruePath::default() }
         });
         let row = TrueContext {
             src: ends[0].to_string(),
@@ -540,9 +542,14 @@ impl Play<'_> {
             Kind::Uet => uet::request(of, context, &request),
             Kind::Mrc => mrc::request(of, context, &request),
         };
-        let ecn = if is_marked { Ecn::CE } else { Ecn::ECT0 };
-        if !packet.alter(|ip: Ipv4| ip.with_ecn(ecn)) {
-            packet.alter(|ip: Ipv6| ip.with_ecn(ecn));
+        // Switches of SRv6 mark the header around the packet.
+        let around = if is_marked { Ecn::CE } else { Ecn::ECT0 };
+        let own = if of.srv6 { Ecn::ECT0 } else { around };
+        if !packet.alter(|ip: Ipv4| ip.with_ecn(own)) {
+            packet.alter(|ip: Ipv6| ip.with_ecn(own));
+        }
+        if of.srv6 {
+            packet.alter_first(|ip: Ipv6| ip.with_ecn(around));
         }
         self.record(time, &packet, is_trimmed && of.kind == Kind::Mrc);
     }

@@ -6,6 +6,7 @@ use super::{
     kin::{Kin, Thing},
     sums::Sums,
 };
+use crate::analyze::metric::paths::planes;
 use crate::report::{
     Affected, CollectiveCause, Congestion, FlowPath, Head, MarkedFlow, MrcConnection, NotDecoded, OneSided,
     PathState, Pause, PauseCulprit, PauseViolations, SlowFlow, Space, TimeCause, TimeShare, UetContext,
@@ -117,55 +118,34 @@ pub(super) fn encrypted(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnM
 
 /// Paths that stand out: a finding for each, with all flows that it is bad for.
 pub(super) fn bad_paths(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    let planes = planes(&head.paths);
+    for &(plane, state) in &planes {
+        let on_it = head.paths.iter().filter(|path| path.interface == Some(plane));
+        let name = on_it.clone().find_map(|path| path.link.as_deref()).unwrap_or_default();
+        let (packets, what) = trouble(state, on_it.clone(), &head.paths);
+        say(Seen::new(
+            packets,
+            format!("the plane of interface {name}, with {}, {what}", several(on_it.count() as u64, "path")),
+        ));
+    }
+    let is_told = |path: &&FlowPath| {
+        planes.iter().any(|&(plane, state)| path.interface == Some(plane) && path.state == state)
+    };
     let mut bad: Vec<&FlowPath> = head
         .paths
         .iter()
         .filter(|path| !matches!(path.state, PathState::Good | PathState::Skipped))
+        .filter(|path| !is_told(path))
         .collect();
-    let key = |path: &FlowPath| (path.state, path.flow_label, path.udp_src_port);
-    bad.sort_by_key(|path| key(path));
+    let key = |path: &'_ FlowPath| (path.state, path.segments.clone(), path.flow_label, path.udp_src_port);
+    bad.sort_by_cached_key(|path| key(path));
     for paths in bad.chunk_by(|a, b| key(a) == key(b)) {
         let Some(first) = paths.first() else { continue };
-        let sum = |of: fn(&FlowPath) -> u64| paths.iter().map(|path| of(path)).sum::<u64>();
-        let (packets, lost) = (sum(|p| p.packets), sum(|p| p.lost));
         let is_same = |path: &&FlowPath| {
             paths.iter().any(|bad| (&bad.src, &bad.dst, bad.dest_qp) == (&path.src, &path.dst, path.dest_qp))
         };
-        let all_lost: u64 = head.paths.iter().filter(is_same).map(|path| path.lost).sum();
-        let what = match first.state {
-            // What is lost before the tap is on no path that it could know; and its sender may have left it.
-            PathState::Dead if lost == 0 => {
-                format!("carries nothing any more, after {}", several(packets, "packet"))
-            }
-            PathState::Dead => format!(
-                "is dead: {} of {all_lost} lost packets are on it, after {}",
-                count(lost),
-                several(packets, "packet")
-            ),
-            PathState::Lossy => format!(
-                "loses: {} of {all_lost} lost packets are on it, of {} that it carried",
-                count(lost),
-                count(packets)
-            ),
-            PathState::Trimming => {
-                format!("trims: {} of {} came trimmed", count(sum(|p| p.trimmed)), several(packets, "packet"))
-            }
-            PathState::Slow if sum(|p| p.late) == 0 => format!(
-                "is slow: SACKs for its packets come after {} on average",
-                duration(first.ack_rtt_mean_ns.unwrap_or(0))
-            ),
-            PathState::Slow => format!(
-                "is slow: {} of {} were overtaken",
-                count(sum(|p| p.late)),
-                several(packets, "packet")
-            ),
-            PathState::Congested => format!(
-                "is congested: {} of {} came marked",
-                count(sum(|p| p.marked)),
-                several(packets, "packet")
-            ),
-            state => format!("is {}", state.words()),
-        };
+        let of_flows = head.paths.iter().filter(is_same);
+        let (packets, what) = trouble(first.state, paths.iter().copied(), of_flows);
         let of = match paths {
             [one] => format!(
                 "QP {:#x} {} \u{2192} {}, which has {}",
@@ -179,6 +159,52 @@ pub(super) fn bad_paths(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnM
         let text = format!("the path with {} {what}; of {of}", first.name());
         say(Seen::new(packets, text));
     }
+}
+
+/// What is wrong with these paths, which are bad in this way, and their packets. `all`: paths of which they are some.
+fn trouble<'a>(
+    state: PathState,
+    paths: impl Iterator<Item = &'a FlowPath> + Clone,
+    all: impl IntoIterator<Item = &'a FlowPath>,
+) -> (u64, String) {
+    let sum = |of: fn(&FlowPath) -> u64| paths.clone().map(of).sum::<u64>();
+    let (packets, lost) = (sum(|p| p.packets), sum(|p| p.lost));
+    let all_lost: u64 = all.into_iter().map(|path| path.lost).sum();
+    let what = match state {
+        // What is lost before the tap is on no path that it could know; and its sender may have left it.
+        PathState::Dead if lost == 0 => {
+            format!("carries nothing any more, after {}", several(packets, "packet"))
+        }
+        PathState::Dead => format!(
+            "is dead: {} of {all_lost} lost packets are on it, after {}",
+            count(lost),
+            several(packets, "packet")
+        ),
+        PathState::Lossy => format!(
+            "loses: {} of {all_lost} lost packets are on it, of {} that it carried",
+            count(lost),
+            count(packets)
+        ),
+        PathState::Trimming => {
+            format!("trims: {} of {} came trimmed", count(sum(|p| p.trimmed)), several(packets, "packet"))
+        }
+        PathState::Slow if sum(|p| p.late) == 0 => format!(
+            "is slow: SACKs for its packets come after {} on average",
+            duration(paths.clone().next().and_then(|path| path.ack_rtt_mean_ns).unwrap_or(0))
+        ),
+        PathState::Slow => {
+            format!("is slow: {} of {} were overtaken", count(sum(|p| p.late)), several(packets, "packet"))
+        }
+        PathState::Congested => {
+            format!(
+                "is congested: {} of {} came marked",
+                count(sum(|p| p.marked)),
+                several(packets, "packet")
+            )
+        }
+        state => format!("is {}", state.words()),
+    };
+    (packets, what)
 }
 
 pub(super) fn skipped_paths(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
