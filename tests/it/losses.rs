@@ -4,7 +4,7 @@ use rdmawire::{
     analyze::{Analysis, Options},
     capture::{Record, Time},
     dissect::dissect,
-    report::{Bounds, Confidence, Flow, Location, Report, Space, Stream},
+    report::{Bounds, Confidence, Flow, Location, RecoveryMode, Report, Space, Stream},
     sim::{self, Run, Scenario},
     wire::Ipv4,
 };
@@ -354,4 +354,40 @@ fn gaps_at_the_beginning_are_in_the_bounds() {
         analyze(all.iter().enumerate().filter(|(n, _)| !(5..12).contains(n)).map(|(_, frame)| frame));
     let flow = report.flows.iter().find(|flow| flow.requests.packets > 0).unwrap();
     assert_eq!(flow.requests.losses.capture.map(|[_, most]| most), Some(7), "{:?}", flow.requests.losses);
+}
+
+/// A sender that repeats single packets leaves no others out, whatever its receiver, which takes them out of order, asks for meanwhile.
+#[test]
+fn senders_that_repeat_single_packets() {
+    for seed in 1..4 {
+        let run = run(&format!(
+            r#"
+            seed = {seed}
+            [paths]
+            count = 8
+            by = "packet"
+            skew = "300ns"
+            [[connection]]
+            recovery = "selective"
+            window = 128
+            operations = [{{ op = "write", size = "64KiB", count = 400 }}]
+            [[segment]]
+            delay = "1us"
+            right = {{ drop = 0.005 }}
+            [[segment]]
+            delay = "3us"
+            right = {{ drop = 0.005 }}
+            "#
+        ));
+        let expected = run.expect_of(0, &run.labels(0));
+        let report = analyze(&frames(&run));
+        let flow = &report.flows[0];
+        let truth = range(&expected["flows"][0]["requests"]["losses"]["upstream"]).unwrap();
+        let [least, most] = flow.requests.losses.upstream.unwrap();
+        assert!(least <= truth[0] && truth[1] <= most, "{truth:?}: {least} to {most}");
+        // Each of them looked like one that goes back: late packets and retransmissions were taken for each other.
+        let again = range(&expected["flows"][0]["requests"]["retransmits"]).unwrap();
+        assert!(flow.requests.retransmits * 100 >= again[0] * 97, "{again:?}: {:?}", flow.requests);
+        assert_eq!(flow.recovery_mode, RecoveryMode::Selective);
+    }
 }

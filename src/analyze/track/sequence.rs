@@ -394,12 +394,15 @@ impl Sequence {
             if context.asked.is_some() {
                 // There was another NAK: the sender may have dropped the rest of this pass.
                 step.is_dropped = true;
-                step.unseen = step.left_out.end.saturating_sub(step.left_out.start);
+                let left_out = step.left_out.end.saturating_sub(step.left_out.start);
+                // Who repeats single packets leaves none out; the repetition that was asked for may be lost.
+                let repeats_single = self.recovery_mode() == RecoveryMode::Selective;
+                step.unseen = if repeats_single { left_out.min(1) } else { left_out };
             } else {
                 self.rare.pass_holes.push(step.left_out.clone(), p.time, p.id);
             }
             self.in_pass = false;
-            self.end_pass();
+            self.end_pass(step.is_dropped && step.unseen > 0);
         }
         if step.overtaken {
             step.evidence = Evidence::IpId;
@@ -587,7 +590,7 @@ impl Sequence {
             (self.cur, self.in_pass) = (end, true);
         } else {
             step.went_back = true;
-            self.end_pass();
+            self.end_pass(false);
             let rare = &mut *self.rare;
             step.skipped = rare.pass_holes.take() + std::mem::take(&mut rare.pass_holes_left);
             step.unseen = unseen(p.id, context.ids);
@@ -636,9 +639,10 @@ impl Sequence {
         self.in_pass && is_near && p.time - time <= 2 * self.rare.latest && !context.is_asked_since(x, time)
     }
 
-    /// Ends a pass of repetitions. A pass that repeats single packets, and leaves out others, is not of a sender that goes back.
-    fn end_pass(&mut self) {
-        if self.rare.pass_open && self.rare.pass_steps == 0 && self.rare.pass_holes.psns() > 0 {
+    /// Ends a pass of repetitions. A pass that repeats single packets, and leaves out others, is not of a sender that goes back. `is_cut`: it left
+    /// out more than its holes.
+    fn end_pass(&mut self, is_cut: bool) {
+        if self.rare.pass_open && self.rare.pass_steps == 0 && (is_cut || self.rare.pass_holes.psns() > 0) {
             self.rare.pass_holes.take();
             self.went_back = self.went_back.saturating_sub(1);
             self.selective = self.selective.saturating_add(1);
@@ -818,7 +822,7 @@ impl Sequence {
         if self.rare.get().is_none() {
             return;
         }
-        self.end_pass();
+        self.end_pass(false);
         let rare = &mut *self.rare;
         rare.pass_holes_left += rare.pass_holes.take();
         resolved.extend(rare.undecided.drain(..).map(Resolved::ambiguous));
