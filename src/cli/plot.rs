@@ -2,15 +2,15 @@
 
 use std::{io::Write, path::PathBuf};
 
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, bail};
 use clap::{Args, ValueEnum};
 
 use super::{
     Outcome,
-    input::{Joining, name_of, open_parts},
     output::{self, Kind},
     signals::{STOP, end_on_signal},
     terminal::{self, Color},
+    trace::{Merging, Trace, name_of_trace},
     tracking::Tracking,
 };
 use rdmawire::{
@@ -23,7 +23,8 @@ use rdmawire::{
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   rdmawire plot psn --flow 0 x.pcap
-  rdmawire plot rate x.pcap -o rate.svg")]
+  rdmawire plot rate x.pcap -o rate.svg
+  rdmawire plot waits x.pcap")]
 pub(super) struct Plot {
     /// What to draw.
     #[arg(value_enum)]
@@ -32,7 +33,7 @@ pub(super) struct Plot {
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     #[command(flatten)]
-    joining: Joining,
+    merging: Merging,
     /// The flow: its number in the list of `rdmawire analyze`, or SOURCE,DESTINATION,QP. Without it: the one in most trouble, else the
     /// largest; of `rate`, the whole capture by traffic class.
     #[arg(long, value_name = "FLOW")]
@@ -65,6 +66,8 @@ enum What {
     Matrix,
     /// Pauses over time.
     Pause,
+    /// What each rank of a collective waited for over time.
+    Waits,
 }
 
 fn size(text: &str) -> Result<(u32, u32), String> {
@@ -78,13 +81,19 @@ fn size(text: &str) -> Result<(u32, u32), String> {
 impl Plot {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
         end_on_signal(&STOP);
-        let parts = self.joining.one(&self.files)?;
+        let mut traces = self.merging.traces(&self.files)?;
+        let (Some(captures), true) = (traces.pop(), traces.is_empty()) else {
+            bail!(
+                "{} captures: expected one, or the parts of one; --merge makes one trace of any",
+                traces.len() + 1
+            );
+        };
         // A wrong path is known before the work.
         let to = self.output.as_ref().map(|path| output::create(path, Kind::Svg, self.force)).transpose()?;
-        let mut source = open_parts(&parts)?;
+        let mut source = Trace::open_all(&captures)?;
         let (ended, is_all) = self.tracking.follow_with(&mut source, Timeline::default())?;
         let timeline = ended.metric().ok_or_else(|| anyhow!("the analysis kept no timeline"))?;
-        let scene = self.scene(&name_of(&parts), &ended.report(), timeline)?;
+        let scene = self.scene(&name_of_trace(&captures), &ended.report(), timeline)?;
         let draw = |error: String| anyhow!("cannot draw: {error}");
         match to {
             Some(mut file) => {
@@ -126,10 +135,12 @@ impl Plot {
             What::Latency => Scene::latency(&flow()?),
             What::Matrix => Scene::matrix(report),
             What::Pause => Scene::pause(report, timeline),
+            What::Waits => Scene::waits(report),
         };
         if scene.layers.is_empty() {
             let what = match self.what {
                 What::Pause => "no pause was seen: see the limitations that `rdmawire analyze` lists",
+                What::Waits => "no collective of NCCL's transport was seen",
                 What::Latency => "no latency could be measured: that needs both directions of a connection",
                 _ => "there is nothing to draw",
             };

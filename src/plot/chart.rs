@@ -60,6 +60,9 @@ impl Scene {
         if let Some(table) = self.table() {
             return Ok(format!("{}\n{table}", self.title));
         }
+        if let Some(strips) = self.strips(columns, colour) {
+            return Ok(format!("{}\n{strips}", self.title));
+        }
         let mut text = String::new();
         let sizes = Sizes { margin: 0, left: 24, per_character: 2.0, below: 12, point: 0, is_text: true };
         {
@@ -70,15 +73,67 @@ impl Scene {
         let mut legend = format!("{}\n", self.title);
         legend.push_str(&text);
         let sign = |layer: &Layer| if self.is_dotted(layer) { '⠿' } else { layer.letter };
-        let entry = |layer: &Layer| match colour {
-            true => {
-                let (r, g, b) = layer.colour;
-                format!("\x1b[38;2;{r};{g};{b}m{}\x1b[0m {}", sign(layer), layer.name)
-            }
-            false => format!("{} {}", sign(layer), layer.name),
-        };
+        Ok(format!("{legend}{}", self.legend_text(sign, colour)))
+    }
+
+    /// What the axes are, and what the layers' signs mean.
+    fn legend_text(&self, sign: impl Fn(&Layer) -> char, colour: bool) -> String {
+        let entry = |layer: &Layer| format!("{} {}", painted(sign(layer), layer, colour), layer.name);
         let entries: Vec<String> = self.named().map(entry).collect();
-        Ok(format!("{legend}x: {}; y: {}\n{}\n", self.x.label, self.y.label, entries.join(", ")))
+        format!("x: {}; y: {}\n{}\n", self.x.label, self.y.label, entries.join(", "))
+    }
+
+    /// Times of named rows as a line for each row, where several kinds of times are told by their letters: of each column that which takes most of
+    /// it, and of two the upper layer.
+    fn strips(&self, columns: u32, colour: bool) -> Option<String> {
+        const SHORTEST: usize = 20;
+        let cells: Vec<(&Layer, &Vec<([Point; 2], f64)>)> = self
+            .layers
+            .iter()
+            .map(|layer| match &layer.shape {
+                Shape::Cells(cells) => Some((layer, cells)),
+                _ => None,
+            })
+            .collect::<Option<_>>()?;
+        if cells.len() < 2 || self.y.names.is_empty() || !self.x.names.is_empty() {
+            return None;
+        }
+        let rows = self.y.names.len();
+        let head = self.y.names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+        let wide = (columns as usize).saturating_sub(head + 2).max(SHORTEST);
+        let ([from, to], _) = self.range();
+        let step = (to - from) / wide as f64;
+        // The layer of each place, and how much of it that covers.
+        let mut places: Vec<Option<(usize, f64)>> = vec![None; rows * wide];
+        for (at, (_, cells)) in cells.iter().enumerate() {
+            let mut covered = vec![0.0; rows * wide];
+            for ([a, b], _) in cells.iter() {
+                let row = (((a.1 + b.1) / 2.0).round().max(0.0) as usize).min(rows - 1);
+                let column = |x: f64| (((x - from) / step).max(0.0) as usize).min(wide - 1);
+                for place in column(a.0)..=column(b.0) {
+                    let (left, right) = (from + place as f64 * step, from + (place + 1) as f64 * step);
+                    // What is there is seen, however short.
+                    covered[row * wide + place] += (b.0.min(right) - a.0.max(left)).max(step * 1e-6);
+                }
+            }
+            for (place, covered) in places.iter_mut().zip(covered).filter(|(_, covered)| *covered > 0.0) {
+                if place.is_none_or(|(_, most)| covered >= most * 0.999) {
+                    *place = Some((at, covered));
+                }
+            }
+        }
+        let mut text = String::new();
+        for (row, name) in self.y.names.iter().enumerate().rev() {
+            let signs = places[row * wide..][..wide].iter().map(|place| match place {
+                Some((at, _)) => painted(cells[*at].0.letter, cells[*at].0, colour),
+                None => "·".into(),
+            });
+            text += &format!("{name:>head$}  {}\n", signs.collect::<String>());
+        }
+        let (left, right) = (short(from), short(to));
+        let between = wide.saturating_sub(left.chars().count());
+        text += &format!("{:head$}  {left}{right:>between$}\n", "");
+        Some(text + &self.legend_text(|layer| layer.letter, colour))
     }
 
     /// The layers of the legend.
@@ -290,6 +345,12 @@ impl Scene {
         };
         (wide(x, &self.x.names), wide(y, &self.y.names))
     }
+}
+
+/// A sign in the colour of its layer.
+fn painted(sign: char, layer: &Layer, colour: bool) -> String {
+    let (r, g, b) = layer.colour;
+    if colour { format!("\x1b[38;2;{r};{g};{b}m{sign}\x1b[0m") } else { sign.into() }
 }
 
 /// A letter at a point, in text.

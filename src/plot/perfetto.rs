@@ -2,8 +2,10 @@
 //!
 //! Tracks are host ▸ peer ▸ queue pair. Below a queue pair: its messages as slices, on as many tracks as overlap; recovery and waits
 //! as slices; losses, NAKs, retransmissions, marks and CNPs as instants; goodput and outstanding requests as counters. Arrows go from a loss
-//! to its NAK and to its retransmission. Times are UTC. The queue pair's number is also the argument `qpNum` of each event, as in the traces of
+//! to its NAK and to its retransmission. Collectives have tracks of their own. Times are UTC. The queue pair's number is also the argument `qpNum` of each event, as in the traces of
 //! NCCL's profiler, so that both can be joined.
+
+mod collective;
 
 use std::{
     collections::HashMap,
@@ -54,6 +56,9 @@ pub fn write(
             }
         };
         trace.flow(peer, &picture)?;
+    }
+    if let Some(found) = &report.head.collectives {
+        trace.collectives(found)?;
     }
     let pauses = timeline.pauses();
     if !pauses.is_empty() {

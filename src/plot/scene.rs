@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    analyze::metric::timeline::{FlowTimeline, Timeline, What, pause_chart, pause_senders},
+    analyze::metric::timeline::{
+        FlowTimeline, STRAGGLER, Timeline, What, pause_chart, pause_senders, waiting_chart,
+    },
     report::{
         Flow, Storm, View,
         chart::{Band, Chart, Mark, Series},
@@ -94,6 +96,19 @@ const MANY: [Colour; 8] =
 const HOSTS: usize = 24;
 /// So many hosts have room for numbers.
 const WITH_NUMBERS: usize = 6;
+
+/// The colours of what ranks wait for.
+const WAITS: [(&str, Colour); 9] = [
+    ("paused", (204, 121, 167)),
+    ("recovering", VERMILION),
+    ("sender_late", (86, 180, 233)),
+    ("receiver_late", (230, 159, 0)),
+    ("one_side_late", (163, 165, 0)),
+    ("throttled", VIOLET),
+    ("queueing", BROWN),
+    ("line_rate", (205, 211, 217)),
+    ("transfer", (205, 211, 217)),
+];
 
 /// Times of charts from a beginning, in a unit that suits their length.
 #[derive(Clone, Copy, Debug)]
@@ -351,6 +366,26 @@ impl Scene {
         } else {
             scene.add("losses", BLACK, Shape::Points(lost));
             scene.add("retransmissions", VERMILION, Shape::Points(resent));
+        }
+        scene
+    }
+
+    /// What each rank of a collective waited for over time, and who was waited for; without layers, where there is no such traffic.
+    pub fn waits(report: &View<'_>) -> Scene {
+        let clock = Clock::of_capture(report);
+        let mut scene = Scene::over_time("Who waited for what".into(), &clock, "rank that waited");
+        let Some(chart) = waiting_chart(report) else { return scene };
+        scene.y.names = chart.rows;
+        for series in &chart.series {
+            let (name, colour, half) = match WAITS.iter().find(|(role, _)| *role == series.role) {
+                Some(&(_, colour)) => (&series.name, colour, 0.4),
+                None if series.role == STRAGGLER => (&series.name, BLACK, 0.12),
+                None => (&series.name, GREY, 0.4),
+            };
+            let cell = |&(from_ns, to_ns, row, ..): &Mark| {
+                ([(clock.at(from_ns), row as f64 - half), (clock.at(to_ns), row as f64 + half)], 1.0)
+            };
+            scene.add(name, colour, Shape::Cells(series.marks.iter().map(cell).collect()));
         }
         scene
     }

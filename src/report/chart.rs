@@ -30,6 +30,9 @@ pub struct Chart {
     pub unit: &'static str,
     /// With the unit `psn`: the PSN at the value 0.
     pub base: u32,
+    /// With the unit `row`: the names of the rows, where series are not rows themselves.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rows: Vec<String>,
     /// What is drawn.
     pub series: Vec<Series>,
     /// Spans of time behind it.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    CollectiveCause, CtsLayout, ImmediateOrder, RecognizedBy, Topology, Why, clean,
+    CollectiveCause, CtsLayout, ImmediateOrder, RecognizedBy, Topology, WaitCause, Why, clean,
     units::{bytes, count, duration, percent, several},
 };
 
@@ -34,6 +34,8 @@ records! {
         pub period_ns: Option<u64>,
         /// Who was waited for, over all operations, those that cost most first.
         pub stragglers: Vec<Straggler>,
+        /// What each endpoint waited for, by time: the 65536 longest.
+        pub waits: Vec<CollectiveWait>,
     }
 
     /// One direction of one channel between two ranks.
@@ -104,6 +106,8 @@ records! {
         pub index: u64,
         /// The operation that it is of.
         pub operation: Option<u64>,
+        /// Since when its time counts: from the end of the request before on its connection, or the beginning of its operation.
+        pub begin_ns: i64,
         /// When the receiver asked for it: its clear-to-send element, in nanoseconds since 1970-01-01 UTC.
         pub cts_ns: Option<i64>,
         /// The frame of this element.
@@ -227,6 +231,29 @@ records! {
         pub queue_pairs: Vec<u32>,
         /// How long all together.
         pub lost_ns: u64,
+    }
+
+    /// A time in which an endpoint waited, and for what. Of several requests at the same time, the one with the first of these causes counts:
+    /// paused, recovering, sender late, receiver late, one side late, throttled, queueing, line rate.
+    pub struct CollectiveWait {
+        /// The address that waited: of a receiver that is late the sender, else the receiver.
+        pub rank: String,
+        /// The address that it waited for.
+        pub peer: String,
+        /// What for.
+        pub cause: WaitCause,
+        /// Since when, in nanoseconds since 1970-01-01 UTC.
+        pub start_ns: i64,
+        /// How long.
+        pub lasted_ns: u64,
+        /// The connection of the first request that waited so.
+        pub connection: usize,
+        /// The number of that request.
+        pub request: u64,
+        /// Requests that waited so, one after the other.
+        pub requests: u64,
+        /// The frame of its first data packet, or of the element that asks for it.
+        pub frame: Option<u64>,
     }
 }
 

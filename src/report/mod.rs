@@ -288,6 +288,8 @@ tables! {
         |report, each| for one in report.head.collectives.iter().flat_map(|all| all.operations.iter().flatten()) { each(one)?; };
     "stragglers": Straggler, "An endpoint or a path that operations of collectives waited for.",
         |report, each| for one in report.head.collectives.iter().flat_map(|all| &all.stragglers) { each(one)?; };
+    "collective_waits": CollectiveWait, "A time in which an endpoint of a collective waited, and what for.",
+        |report, each| for one in report.head.collectives.iter().flat_map(|all| &all.waits) { each(one)?; };
     "one_sided": (OfFlow, OneSidedQueuePair), "A queue pair that moves data by WRITEs and READs with no messages above them: puts of GPUs, transfers of KV caches.",
         |report, each| for one in report.head.one_sided.iter().flat_map(|all| &all.queue_pairs) {
             each(&(OfFlow::of(report, Some(one.flow)), one))?;

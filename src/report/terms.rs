@@ -438,6 +438,19 @@ terms! {
         Hang = "hang" "hangs": "A request was not complete when the capture ended.",
     }
 
+    /// What an endpoint of a collective waited for.
+    WaitCause {
+        Paused = "paused" "paused": "Its data was stopped by a pause.",
+        Recovering = "recovering" "recovering": "A packet of its data, or of the element that asks for it, was lost and not sent again yet.",
+        SenderLate = "sender_late" "sender late": "It had asked for data, and the sender did not send.",
+        ReceiverLate = "receiver_late" "receiver late": "It had data to send, as far as packets tell, and the receiver had not asked for it.",
+        OneSideLate = "one_side_late" "one side late": "One side was late: without elements nobody knows which.",
+        Throttled = "throttled" "throttled": "Its data came slower than the line rate after CNPs.",
+        Queueing = "queueing" "queueing": "Its data came slower than the line rate without CNPs: queues, a shared link, or a slow adapter.",
+        LineRate = "line_rate" "line rate": "Its data came as fast as the link is, and the round trip before that.",
+        Transfer = "transfer" "transfer": "Its data came. How fast the link is, is not known.",
+    }
+
     /// Why a figure is missing.
     Reason {
         OneWay = "one_way" "only one direction was captured": "Only one direction was captured.",

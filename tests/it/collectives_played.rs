@@ -312,3 +312,28 @@ fn operations_that_overlap_after_losses_are_told_apart() {
     let is: Vec<i64> = played.truth.operations.iter().map(|one| one.start_ns).collect();
     assert_eq!(found, is);
 }
+
+/// All others wait for a rank that is late, as long as it is late; it waits for nobody. Waits of a rank do not overlap.
+#[test]
+fn waits_of_ranks_are_those_of_the_fault() {
+    let text = "size = \"2MiB\"\n[[fault]]\nwhat = \"late_rank\"\nrank = 2\noperation = 1\nby = \"500us\"";
+    let (played, found) = check(text, 4);
+    let operation = &played.truth.operations[1];
+    let (from, to) = (operation.start_ns, operation.start_ns + operation.lasted_ns as i64);
+    let mut late: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut until: BTreeMap<&str, i64> = BTreeMap::new();
+    for wait in &found.waits {
+        let end = wait.start_ns + wait.lasted_ns as i64;
+        let before = until.insert(&wait.rank, end);
+        assert!(before.is_none_or(|before| before <= wait.start_ns), "{wait:?}");
+        let is_late = matches!(wait.cause.name(), "sender_late" | "receiver_late");
+        if is_late && wait.start_ns >= from && end <= to {
+            *late.entry(&wait.rank).or_default() += wait.lasted_ns;
+        }
+    }
+    for rank in ["10.0.0.1", "10.0.0.2", "10.0.0.4"] {
+        let waited = late.get(rank).copied().unwrap_or(0);
+        assert!((450_000..=520_000).contains(&waited), "{rank} {waited}");
+    }
+    assert!(late.get("10.0.0.3").copied().unwrap_or(0) < 20_000, "{late:?}");
+}

@@ -131,3 +131,41 @@ print(counts)
     }
     let _ = (std::fs::remove_file(trace), std::fs::remove_file(json));
 }
+
+/// Of two hosts' captures of NCCL: text has a line for each rank, SVG has the causes, the trace has the names of NCCL's profiler.
+#[test]
+fn ranks_that_wait_are_a_picture() {
+    const RING: &str = "pcaps/nccl_ring-A.pcap.zst";
+    let text = run(&["plot", "waits", RING, "--color", "never"]);
+    let text = String::from_utf8(text.stdout).expect("UTF-8");
+    let row = |rank: &str| text.lines().find(|line| line.trim_start().starts_with(rank)).map(str::to_owned);
+    let (first, second) = (row("10.77.0.1 "), row("10.77.0.2 "));
+    assert!(first.is_some_and(|row| row.contains('S')), "{text}");
+    assert!(second.is_some_and(|row| row.contains('T')), "{text}");
+    assert!(text.lines().last().is_some_and(|legend| legend.contains("S sender late")), "{text}");
+    let svg = scratch("waits.svg");
+    let done = run(&["plot", "waits", RING, "-o", svg.to_str().unwrap()]);
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let drawn = std::fs::read_to_string(&svg).expect("it was written");
+    assert!(["10.77.0.1", "sender late", "transfer", "waited for"].iter().all(|word| drawn.contains(word)));
+    let trace = scratch("waits.pftrace");
+    let page = scratch("waits.html");
+    let paths = [trace.to_str().unwrap(), page.to_str().unwrap()];
+    assert!(run(&["analyze", RING, "--perfetto", paths[0], "--html", paths[1]]).status.success());
+    let bytes = std::fs::read(&trace).expect("it was written");
+    for name in
+        ["rank 10.77.0.1", "SendPeerWait", "SendGpuWait", "SendWait", "RecvGpuWait", "RecvWait", "Channel"]
+    {
+        assert!(bytes.windows(name.len()).any(|at| at == name.as_bytes()), "{name}");
+    }
+    let page_text = std::fs::read_to_string(&page).expect("it was written");
+    assert!(
+        page_text.contains("\"Who waited for what\"")
+            && page_text.contains("\"rows\":[\"10.77.0.2\",\"10.77.0.1\"]")
+    );
+    let none = run(&["plot", "waits", LOSSY]);
+    assert_eq!(none.status.code(), Some(2));
+    for path in [svg, trace, page] {
+        let _ = std::fs::remove_file(path);
+    }
+}

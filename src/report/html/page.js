@@ -269,6 +269,7 @@ const ROLES = {
   new: 'line', response: 'line', ack: 'line', again: 'disc', late: 'ring', copy: 'dot', ambiguous: 'ring', corrupt: 'cross', trimmed: 'diamond', 'ack-again': 'dot',
   nak: 'cross', rnr: 'diamond', cnp: 'up', ce: 'tick', 'lost-before': 'hole', 'lost-after': 'hole', lost: 'hole', pause: 'thick',
   rate: 'line', goodput: 'line', class: 'box',
+  receiver_late: 'span', sender_late: 'span', one_side_late: 'span', paused: 'span', recovering: 'span', throttled: 'span', queueing: 'span', line_rate: 'span', transfer: 'span', straggler: 'bar',
 };
 const CLASSES = 8;
 const style = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -282,6 +283,12 @@ function drawMark(c, shape, x, y, x2 = x, y2 = y) {
     const high = Math.max(Math.abs(y - y2), 1.6 * r);
     c.rect(x, (y + y2 - high) / 2, Math.max(x2 - x, 1.6 * r), high);
     return c.stroke();
+  }
+  if (shape === 'span' || shape === 'bar') {
+    const high = (shape === 'span' ? 12 : 4) * devicePixelRatio;
+    // In a legend it is as wide as other marks.
+    c.rect(x === x2 ? x - 2 * r : x, y - high / 2, x === x2 ? 4 * r : Math.max(x2 - x, 1), high);
+    return c.fill();
   }
   if (x2 !== x || y2 !== y) {
     c.moveTo(x, y); c.lineTo(x2, y2); c.stroke();
@@ -347,6 +354,7 @@ class Chart {
     const axis = { stroke: () => style('--soft'), grid: { stroke: () => style('--line'), width: 1 }, ticks: { stroke: () => style('--line'), width: 1 }, font: '12px system-ui, sans-serif' };
     const values = (_, splits, __, ___, step) => {
       if (chart.unit === 'psn') return splits.map(value => Number.isInteger(value) ? String((chart.base + value) & 0xffffff) : '');
+      if (chart.rows) return splits.map(value => chart.rows[value] ?? '');
       if (chart.unit === 'row') return splits.map(value => chart.series[value] ? String(value) : '');
       return UNITS[chart.unit] ? labels(UNITS[chart.unit], splits, step) : splits.map(FORMAT.count);
     };
@@ -356,16 +364,20 @@ class Chart {
       paths: this.isMarks || chart.style === 'dots' ? () => null : uPlot.paths.stepped({ align: 1 }),
       points: chart.style === 'dots' ? { show: true, size: 4, fill: () => colour(series.role, n) } : { show: false },
     }));
+    // Names of rows have the room that the longest needs.
+    const left = chart.rows ? Math.min(Math.max(84, ...chart.rows.map(name => name.length * 7 + 24)), 280) : 84;
+    const rows = chart.rows ? { incrs: [1, 2, 4, 8, 16, 32], space: 14, font: '11px system-ui, sans-serif' } : {};
     const wide = (u, least, most) => {
+      if (chart.rows) return [-0.7, chart.rows.length - 0.3];
       if (least === null || least === undefined) return [0, 1];
       const spare = Math.max((most - least) * 0.06, 1);
       return [chart.unit === 'psn' || chart.unit === 'row' ? least - spare : 0, most + spare];
     };
     this.u = new uPlot({
-      width: this.plot.clientWidth || 600, height: this.isMarks && chart.unit === 'psn' ? 420 : 220, legend: { show: false },
+      width: this.plot.clientWidth || 600, height: this.isMarks && chart.unit === 'psn' ? 420 : Math.max(220, (chart.rows?.length ?? 0) * 16 + 60), legend: { show: false },
       cursor: { drag: { x: true, y: false }, points: { show: false }, sync: { key: this.picture.key } },
       scales: { x: { time: false, range: (_, least, most) => [least, most > least ? most : least + 1] }, y: { range: wide } },
-      axes: [{ ...axis, space: 90, values: (_, splits, __, ___, step) => labels(DURATIONS, splits, step) }, { ...axis, size: 84, values }],
+      axes: [{ ...axis, space: 90, values: (_, splits, __, ___, step) => labels(DURATIONS, splits, step) }, { ...axis, ...rows, size: left, values }],
       series: [{}, ...lines],
       hooks: {
         drawClear: [() => this.drawBands()], draw: [() => this.drawMarks()], setCursor: [() => this.read()],
@@ -476,7 +488,7 @@ class Chart {
       const show = !this.u.series[at].show;
       button.setAttribute('aria-pressed', show);
       this.u.setSeries(at, { show });
-    } }, swatch, this.chart.unit === 'row' ? `${n}: ${series.name}` : series.name);
+    } }, swatch, this.chart.unit === 'row' && !this.chart.rows ? `${n}: ${series.name}` : series.name);
     return button;
   }
 
@@ -490,6 +502,13 @@ class Chart {
       return void (this.readout.textContent = `at ${FORMAT.time(u.data[0][idx])}: ${values.reverse().join(', ')}`);
     }
     let best = null, least = 30;
+    // Of rows, what is there: ends may be far.
+    if (chart.rows) this.order.forEach(({ series }, at) => {
+      if (!u.series[at + 1].show) return;
+      const mark = (series.marks ?? []).find(([from, to, row]) => Math.abs(u.valToPos(row, 'y') - top) < 8 && from <= u.posToVal(left, 'x') && u.posToVal(left, 'x') <= to);
+      if (mark) best = { at: chart.series.indexOf(series), mark };
+    });
+    else
     for (const entry of this.entries.slice(Math.max(0, idx - 300), idx + 300)) {
       if (!u.series[entry.at + 1].show) continue;
       const far = Math.hypot(u.valToPos(entry.x, 'x') - left, chart.series[entry.at].role === 'cnp' ? 0 : u.valToPos(entry.y, 'y') - top);
@@ -502,6 +521,11 @@ class Chart {
   cells(series, [from, to, low, , packets, frame]) {
     const isPsn = this.chart.unit === 'psn' && series.role !== 'cnp';
     const psn = isPsn ? (this.chart.base + low) & 0xffffff : null;
+    const rank = this.chart.rows?.[low];
+    if (rank !== undefined) {
+      return [['', series.name, series.name], ['rank', rank, rank], ['at', from, FORMAT.time(from)], ['lasted', to - from || null, to > from ? FORMAT.ns(to - from) : ''],
+        ['requests', packets, FORMAT.count(packets)], ['frame', frame || null, frame ? String(frame) : '']];
+    }
     return [['', series.name, series.name], ['at', from, FORMAT.time(from)], ['lasted', to - from || null, to > from ? FORMAT.ns(to - from) : ''],
       ['PSN', psn, isPsn ? String(psn) : ''], ['packets', packets, FORMAT.count(packets)], ['frame', frame || null, frame ? String(frame) : '']];
   }
@@ -510,6 +534,10 @@ class Chart {
     const head = (label, unit) => ({ label, unit, about: label });
     if (this.isMarks) {
       const rows = this.chart.series.flatMap(series => (series.marks ?? []).map(mark => this.cells(series, mark).map(cell => cell[1])));
+      if (this.chart.rows) {
+        rows.sort((a, b) => a[2] - b[2]);
+        return { columns: [head('what', 'text'), head('rank', 'text'), head('at', 'time'), head('lasted', 'ns'), head('requests', 'count'), head('frame', 'frame')], rows };
+      }
       rows.sort((a, b) => a[1] - b[1]);
       return { columns: [head('what', 'text'), head('at', 'time'), head('lasted', 'ns'), head('PSN', 'psn'), head('packets', 'count'), head('frame', 'frame')], rows };
     }

@@ -462,14 +462,16 @@ impl<'a> Play<'a> {
         self.of.fault.iter().any(|fault| hangs(&fault))
     }
 
+    /// The queue pairs that a request uses.
+    fn ways_of(&self, at: usize, request: usize) -> Vec<u32> {
+        let all = &self.connections[at].ways;
+        if self.of.split { all.clone() } else { vec![all[request % all.len()]] }
+    }
+
     fn post_data(&mut self, at: usize, request: usize) {
         let bytes = self.connections[at].requests[request].bytes;
         let (address, rkey) = self.buffer(at, request);
-        let all = self.connections[at].ways.clone();
-        let ways = match self.of.split {
-            true => all,
-            false => vec![all[request % all.len()]],
-        };
+        let ways = self.ways_of(at, request);
         let part = bytes.div_ceil(ways.len() as u32).div_ceil(ALIGNED) * ALIGNED;
         let immediate = if self.of.order() == Order::Big { bytes } else { bytes.swap_bytes() };
         self.connections[at].requests[request].parts = ways.len() as u32;

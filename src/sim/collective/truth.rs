@@ -55,7 +55,7 @@ pub struct TrueRequest {
     pub last_data_ns: Option<i64>,
     /// When its last acknowledgement left the receiver; or came to the sender, where the receiver has no tap.
     pub acknowledged_ns: Option<i64>,
-    /// From the end of the request before on its connection, or from the beginning of its operation, until then.
+    /// From the end of the requests before on its connection, or from the beginning of its operation, until then.
     pub lasted_ns: u64,
     /// Of that, the receiver had not asked for it.
     pub receiver_late_ns: u64,
@@ -65,7 +65,7 @@ pub struct TrueRequest {
     pub network_ns: u64,
     /// Of network, the adapter was stopped, and had packets of it.
     pub paused_ns: u64,
-    /// Of network, a packet was lost and not sent again yet.
+    /// Of network, a packet of its queue pairs was lost and not sent again yet.
     pub recovering_ns: u64,
 }
 

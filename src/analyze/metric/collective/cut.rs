@@ -1,12 +1,16 @@
 //! What the time of a request went to.
 
-use super::{Chunk, Collectives, Connection, Request, way::Way};
+use super::{
+    Chunk, Collectives, Connection, Request,
+    spans::{Piece, pieces},
+    way::Way,
+};
 use crate::{
     analyze::{
         network::{Network, Paused},
         packet::path_tag,
     },
-    report::RequestTime,
+    report::{RequestTime, WaitCause},
     wire_cost::{FCS, GAP, ICRC, PREAMBLE},
 };
 
@@ -40,6 +44,8 @@ pub(super) struct Timed {
     pub(super) end: i64,
     pub(super) operation: Option<usize>,
     pub(super) time: RequestTime,
+    /// Its time in parts.
+    pub(super) pieces: Vec<Piece>,
 }
 
 impl Timed {
@@ -92,6 +98,7 @@ impl Timed {
             end: end.max(begin),
             operation: None,
             time: RequestTime::default(),
+            pieces: Vec::new(),
         }
     }
 
@@ -109,6 +116,7 @@ impl Timed {
         // What went before the data.
         let ways: Vec<&Way> = request_ways(all, request);
         let (mut asking, mut held, mut lost_cts) = ((begin, begin), Vec::new(), 0);
+        let mut known: Vec<Piece> = Vec::new();
         match (self.cts, self.asked) {
             (Some(cts), Some(asked)) => {
                 let cts = cts.clamp(begin, first);
@@ -121,8 +129,14 @@ impl Timed {
                 time.receiver_late_ns = Some(ns_between(begin, cts));
                 time.sender_late_ns = Some(ns_between(granted, since));
                 asking = (asked, granted);
+                known.push((WaitCause::ReceiverLate, begin, cts));
+                known.push((WaitCause::SenderLate, granted, since));
+                known.push((WaitCause::Recovering, cts, asked));
             }
-            _ => time.late_ns = Some(ns_between(begin, first)),
+            _ => {
+                time.late_ns = Some(ns_between(begin, first));
+                known.push((WaitCause::OneSideLate, begin, first));
+            }
         }
         let late = [time.receiver_late_ns, time.sender_late_ns, time.late_ns].into_iter().flatten().sum();
         let network_ns = end.saturating_sub(begin).saturating_sub_unsigned(late);
@@ -137,6 +151,9 @@ impl Timed {
         time.recovering_ns = ns(recovering_only.saturating_add(lost_cts));
         time.transfer_ns = time.network_ns.saturating_sub(time.paused_ns.saturating_add(time.recovering_ns));
         self.cut_transfer(&mut time, all, network, request, &ways);
+        known.extend(paused.iter().map(|&(from, to)| (WaitCause::Paused, from, to)));
+        known.extend(recovering.iter().map(|&(from, to)| (WaitCause::Recovering, from, to)));
+        self.pieces = pieces(known, &time, (begin, end));
         self.time = time;
     }
 

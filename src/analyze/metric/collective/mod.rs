@@ -17,6 +17,7 @@ mod path;
 mod pattern;
 mod queue;
 mod rows;
+mod spans;
 mod topology;
 mod waits;
 mod way;

@@ -184,7 +184,8 @@ pub(super) fn rows(
             row.request =
                 all.connections[one.connection].requests.get(one.request).map(|request| request.index);
             row.queue_pair = blame.queue_pair;
-            row.lost_ns = Some(blame.lost);
+            // Several requests may have waited at once.
+            row.lost_ns = Some(blame.lost.min(lasted));
         }
         row
     };

@@ -6,7 +6,7 @@ use super::{
     Collectives, Connection, Request,
     cut::{Timed, dscp},
     ends::Ends,
-    operations,
+    operations, spans,
     topology::Shape,
     way::Role,
 };
@@ -131,6 +131,7 @@ impl Collectives {
         } else {
             rows.stragglers.extend(operations::hung(self, timed));
         }
+        rows.waits = spans::rows(self, timed, &ends, &place);
         rows.connections = connections;
         rows
     }
@@ -285,6 +286,7 @@ impl Collectives {
             connection: row,
             index: request.index,
             operation: one.operation.map(|at| at as u64),
+            begin_ns: one.begin,
             cts_ns: one.cts,
             cts_frame: request.cts.as_ref().map(|cts| cts.frame),
             first_data_ns: one.first,

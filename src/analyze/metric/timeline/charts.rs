@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{Axis, Bin, Bins, FlowTimeline, Kind, Loss, Place, Stretch, Timeline, What, interface_bit};
+use super::{
+    Axis, Bin, Bins, FlowTimeline, Kind, Loss, Place, Stretch, Timeline, What, interface_bit, waiting_chart,
+};
 use crate::{
     analyze::{model::Space, network::Paused},
     report::{
@@ -75,7 +77,8 @@ impl Timeline {
         let sender = pause_senders(report);
         let pauses =
             pause_chart(paused, start_ns, |pause| format!("{} {}", sender(pause), priority(pause.priority)));
-        let charts = [self.class_chart(report), self.goodput_chart(report, flows), pauses];
+        let charts =
+            [waiting_chart(report), self.class_chart(report), self.goodput_chart(report, flows), pauses];
         let charts = charts.into_iter().flatten().collect();
         chart::Picture { title: "The whole capture".into(), charts, ..Default::default() }
     }

@@ -30,6 +30,7 @@ mod line;
 mod pauses;
 mod picture;
 mod track;
+mod waits;
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -53,6 +54,7 @@ pub use line::{Ends, Hole, Line, Samples};
 use pauses::Pauses;
 pub use picture::{FlowTimeline, Loss, Place, Wait};
 pub use track::{Kind, Stretch, Track};
+pub use waits::{STRAGGLER, waiting_chart};
 
 /// The budget of bytes, where none is given.
 pub const BUDGET: usize = 128 << 20;

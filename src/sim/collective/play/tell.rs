@@ -33,7 +33,8 @@ impl Play<'_> {
                 let operation = self.operation_of(at, n);
                 let begin = before.max(ends[operation as usize].0);
                 truth.requests.push(self.request(at, n, request, (operation, begin)));
-                before = self.end_of(at, request).unwrap_or(self.now);
+                // Queue pairs may end requests in another order.
+                before = before.max(self.end_of(at, request).unwrap_or(self.now));
             }
         }
         let size = u128::from(self.of.size.0);
@@ -98,11 +99,9 @@ impl Play<'_> {
         let sends = (ready.max(granted).max(begin), one.last.unwrap_or(end).max(begin));
         let adapter = self.ways[connection.ways[0] as usize].src;
         let paused = within(&self.adapters[adapter as usize].pauses, sends);
-        let recoveries: Vec<(u64, u64)> = connection
-            .ways
-            .iter()
-            .flat_map(|&way| self.ways[way as usize].recoveries.iter().copied())
-            .collect();
+        let own = self.ways_of(at, n).into_iter();
+        let recoveries: Vec<(u64, u64)> =
+            own.flat_map(|way| self.ways[way as usize].recoveries.iter().copied()).collect();
         let mut recovering = within(&recoveries, (asked.max(ready).max(begin), end));
         let elements = &self.ways[self.ways[connection.ways[0] as usize].back as usize].recoveries;
         recovering.extend(within(elements, (cts.clamp(begin, end), asked)));
