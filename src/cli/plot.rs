@@ -23,8 +23,7 @@ use rdmawire::{
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   rdmawire plot psn --flow 0 x.pcap
-  rdmawire plot rate x.pcap -o rate.svg
-  rdmawire plot waits x.pcap")]
+  rdmawire plot rate x.pcap -o rate.svg")]
 pub(super) struct Plot {
     /// What to draw.
     #[arg(value_enum)]

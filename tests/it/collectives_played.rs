@@ -333,7 +333,28 @@ fn waits_of_ranks_are_those_of_the_fault() {
     }
     for rank in ["10.0.0.1", "10.0.0.2", "10.0.0.4"] {
         let waited = late.get(rank).copied().unwrap_or(0);
-        assert!((450_000..=520_000).contains(&waited), "{rank} {waited}");
+        assert!((450_000..=560_000).contains(&waited), "{rank} {waited}");
     }
     assert!(late.get("10.0.0.3").copied().unwrap_or(0) < 20_000, "{late:?}");
+}
+
+/// In an all to all, the receiver that lets requests wait longer is late, not the sender that waited for it. A path that loses packets again and again has its effects on
+/// others, and on the next operation. Pairs wait for nobody outside: the nth operation of each is one. In trees, requests that take queue pairs in turn
+/// overlap, which costs nothing.
+#[test]
+fn stragglers_are_told_where_requests_overlap_and_hosts_are_apart() {
+    let all_to_all = "algorithm = \"all_to_all\"\nranks = 5\nsize = \"2MiB\"\n";
+    let slow = "[[fault]]\nwhat = \"slow_receiver\"\nrank = 2\nby = \"60us\"";
+    check_straggler_of(5, &format!("{all_to_all}{slow}"), "10.0.0.3");
+    let lossy = "[[fault]]\nwhat = \"lossy_path\"\nrank = 1\nto = 2\nshare = 0.02";
+    check_straggler_of(5, &format!("{all_to_all}queue_pairs = 2\n{lossy}"), "10.0.0.2");
+    let late = "[[fault]]\nwhat = \"late_rank\"\nrank = 2\noperation = 1\nby = \"500us\"";
+    check_straggler(&format!("algorithm = \"pairs\"\nsize = \"2MiB\"\n{late}"), "10.0.0.3");
+    check_straggler(&format!("algorithm = \"pairs\"\nsize = \"2MiB\"\n{slow}"), "10.0.0.3");
+    let tree = "algorithm = \"tree\"\nranks = 7\nsize = \"2MiB\"\nqueue_pairs = 4\nsplit = false\n";
+    let (_, found) = check(tree, 7);
+    let blamed = found.operations.iter().flatten().find(|one| one.straggler.is_some());
+    assert!(blamed.is_none(), "{blamed:?}");
+    let path = "[[fault]]\nwhat = \"slow_path\"\nrank = 1\nto = 0\nfactor = 8\noperation = 2";
+    check_straggler_of(7, &format!("{tree}{path}"), "10.0.0.2");
 }

@@ -44,6 +44,8 @@ pub(super) struct Timed {
     pub(super) end: i64,
     pub(super) operation: Option<usize>,
     pub(super) time: RequestTime,
+    /// Of its time on the network, how much longer than usual its element took to its sender: on the path of data the other way.
+    pub(super) asking_ns: u64,
     /// Its time in parts.
     pub(super) pieces: Vec<Piece>,
 }
@@ -98,6 +100,7 @@ impl Timed {
             end: end.max(begin),
             operation: None,
             time: RequestTime::default(),
+            asking_ns: 0,
             pieces: Vec::new(),
         }
     }
@@ -143,6 +146,8 @@ impl Timed {
         time.network_ns = ns(network_ns);
         let recoveries = || ways.iter().flat_map(|way| way.recoveries.iter().copied());
         let mut recovering = union(recoveries(), asking);
+        let usual = of.round_trip_to_sender(all).unwrap_or(0).saturating_add(total(&recovering));
+        self.asking_ns = ns_between(asking.0, asking.1).saturating_sub(ns(usual));
         recovering.extend(union(recoveries(), (first, end)));
         let in_data = self.pauses(all, network, &ways, (first, end));
         let paused = union(in_data.into_iter().chain(held), (begin, end));

@@ -1,6 +1,6 @@
 //! Operations: groups of requests, and who was waited for over all of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Collectives,
@@ -24,11 +24,50 @@ pub(super) struct Span {
     pub(super) end: i64,
 }
 
-/// Groups the requests, which are in the order of their beginnings. `None` with one connection only.
-pub(super) fn group(timed: &mut [Timed], connections: usize) -> Option<Vec<Span>> {
-    if connections < 2 {
-        return None;
+/// Groups the requests, which are in the order of their beginnings.
+///
+/// Hosts that send nothing to others, as pairs, wait for none of them: what is a silence of all is one of those that belong together, and what they do for the
+/// nth time is the nth operation.
+pub(super) fn group(timed: &mut [Timed], (ends, shape): (&Ends, &Shape)) -> Vec<Span> {
+    let mut parts: BTreeMap<Option<usize>, Vec<usize>> = BTreeMap::new();
+    for (at, one) in timed.iter().enumerate().filter(|(_, one)| one.shows_data) {
+        let part = ends.of.get(&one.connection).and_then(|&(sender, _)| shape.part_of(sender));
+        parts.entry(part).or_default().push(at);
     }
+    let are_several = |members: &Vec<usize>| {
+        members
+            .first()
+            .is_some_and(|&first| members.iter().any(|&at| timed[at].connection != timed[first].connection))
+    };
+    if parts.len() < 2 || !parts.values().all(are_several) {
+        return grouped(timed);
+    }
+    let mut spans: Vec<Span> = Vec::new();
+    let mut operations: Vec<(usize, Option<usize>)> = Vec::new();
+    let mut counts = BTreeSet::new();
+    for members in parts.into_values() {
+        let mut own: Vec<Timed> = members.iter().map(|&at| timed[at].clone()).collect();
+        let of_part = grouped(&mut own);
+        counts.insert(of_part.len());
+        operations.extend(members.into_iter().zip(own.iter().map(|one| one.operation)));
+        for (at, span) in of_part.into_iter().enumerate() {
+            match spans.get_mut(at) {
+                Some(known) => {
+                    (known.start, known.end) = (known.start.min(span.start), known.end.max(span.end));
+                }
+                None => spans.push(span),
+            }
+        }
+    }
+    if counts.len() > 1 {
+        return grouped(timed);
+    }
+    operations.into_iter().for_each(|(at, operation)| timed[at].operation = operation);
+    spans
+}
+
+/// Groups the requests of connections that belong together.
+fn grouped(timed: &mut [Timed]) -> Vec<Span> {
     let mut until = i64::MIN;
     let mut silences = Vec::new();
     for one in timed.iter().filter(|one| one.shows_data) {
@@ -46,7 +85,7 @@ pub(super) fn group(timed: &mut [Timed], connections: usize) -> Option<Vec<Span>
         }
         one.operation = spans.len().checked_sub(1);
     }
-    Some(divided(timed, spans, least))
+    divided(timed, spans, least)
 }
 
 /// Divides spans of several operations that overlap: some connections had begun the next one when others had not ended the last. Each connection
@@ -159,8 +198,10 @@ pub(super) fn rows(
             // What is wrong again and again has effects on the operations between, too.
             None => {
                 let is_often = |one: &Blame| often.get(&(one.rank.clone(), one.cause.name())) >= Some(&2);
-                let again = before.take().filter(is_often);
-                blame = again.and_then(|again| waits.carried(again, lasted));
+                blame = before.take().and_then(|again| {
+                    let is_often = is_often(&again);
+                    waits.carried(again, is_often, lasted)
+                });
             }
         }
         before.clone_from(&blame);

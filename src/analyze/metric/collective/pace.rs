@@ -64,6 +64,11 @@ pub(super) struct Part {
     pub(super) members: Vec<usize>,
     pub(super) bytes: u64,
     pub(super) transfer: u64,
+    /// Requests whose elements took the path of its data: those of connections the other way, if there are some. And in how many parts that is divided.
+    pub(super) asked: Vec<usize>,
+    pub(super) asked_parts: u64,
+    /// Its own elements took the path of other connections' data.
+    pub(super) has_back: bool,
     pub(super) is_complete: bool,
     /// Bytes that its sender sends in the operation, or its receiver gets, whichever are more: they share a link.
     pub(super) load: u64,
@@ -72,6 +77,17 @@ pub(super) struct Part {
 }
 
 impl Part {
+    /// The time of a request on the network that is of its own path.
+    pub(super) fn own(&self, one: &Timed) -> u64 {
+        one.time.transfer_ns.saturating_sub(if self.has_back { one.asking_ns } else { 0 })
+    }
+
+    /// What elements on its path lost there.
+    pub(super) fn asked_ns(&self, timed: &[Timed], is_meant: impl Fn(&usize) -> bool) -> u64 {
+        let asked = self.asked.iter().filter(|at| is_meant(at)).map(|&at| timed[at].asking_ns);
+        asked.fold(0, u64::saturating_add) / self.asked_parts.max(1)
+    }
+
     /// Its time on the network for a gibibyte on its busiest link.
     pub(super) fn pace(&self) -> u64 {
         ((u128::from(self.transfer) << 30) / u128::from(self.load.max(1))).try_into().unwrap_or(u64::MAX)
@@ -92,8 +108,27 @@ pub(super) fn parts(timed: &[Timed], ends: &Ends, members: &[usize]) -> BTreeMap
         let part = parts.entry(one.connection).or_insert(Part { is_complete: true, ..Part::default() });
         part.members.push(at);
         part.bytes = part.bytes.saturating_add(one.bytes);
-        part.transfer = part.transfer.saturating_add(one.time.transfer_ns);
         part.is_complete &= one.is_complete;
+    }
+    let mut between: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
+    for connection in parts.keys() {
+        if let Some(ends) = ends.of.get(connection) {
+            between.entry(*ends).or_default().push(*connection);
+        }
+    }
+    for (&(sender, receiver), connections) in &between {
+        let Some(back) = between.get(&(receiver, sender)) else { continue };
+        let asked: Vec<usize> =
+            back.iter().filter_map(|of| parts.get(of)).flat_map(|part| part.members.clone()).collect();
+        for of in connections {
+            let Some(part) = parts.get_mut(of) else { continue };
+            (part.has_back, part.asked_parts) = (true, connections.len() as u64);
+            part.asked.clone_from(&asked);
+        }
+    }
+    for part in parts.values_mut() {
+        let own = part.members.iter().map(|&at| part.own(&timed[at])).fold(0, u64::saturating_add);
+        part.transfer = own.saturating_add(part.asked_ns(timed, |_| true));
     }
     let mut loads: BTreeMap<(usize, bool), u64> = BTreeMap::new();
     for (connection, part) in &parts {
@@ -178,7 +213,8 @@ impl Part {
     /// What of that is of requests that the operation's end waited for.
     pub(super) fn on(&self, timed: &[Timed], path: &BTreeSet<usize>, all: Lost) -> Lost {
         let members: Vec<usize> = self.members.iter().copied().filter(|at| path.contains(at)).collect();
-        let transfer = members.iter().map(|&at| timed[at].time.transfer_ns).fold(0, u64::saturating_add);
+        let transfer = members.iter().map(|&at| self.own(&timed[at])).fold(0, u64::saturating_add);
+        let transfer = transfer.saturating_add(self.asked_ns(timed, |at| path.contains(at)));
         let slow = u128::from(all.slow) * u128::from(transfer) / u128::from(self.transfer.max(1));
         let part = Part { members, ..Part::default() };
         part.lost(timed, slow.try_into().unwrap_or(u64::MAX))

@@ -35,36 +35,61 @@ impl Waits<'_> {
     }
 
     /// How much longer the requests of a connection took than the data on its links explains: what its sender sent, or its receiver got, in their time,
-    /// at this speed, and a round trip.
+    /// at this speed, and a round trip. Requests whose data was sent side by side are one.
     pub(super) fn excess(&self, part: &Part, (speed, round_trip): (u64, u64)) -> u64 {
         let Some(&first) = part.members.first() else { return 0 };
         let connection = self.timed[first].connection;
         let Some(&(sender, receiver)) = self.ends.of.get(&connection) else { return 0 };
-        let shares = |one: &Timed, (from, to): (i64, i64)| {
-            let (first, end) = (one.first.unwrap_or(one.end).max(one.begin), one.end);
+        if self.members.len() > MOST_COMPARED {
+            return 0;
+        }
+        let span = |one: &Timed| (one.first.unwrap_or(one.end), one.end);
+        let share = |one: &Timed, (from, to): (i64, i64)| {
+            let (first, end) = span(one);
             let within = ns_between(first.max(from), end.min(to));
             (u128::from(one.bytes) * u128::from(within) / u128::from(ns_between(first, end).max(1))) as u64
         };
-        let excess = |&at: &usize| {
-            let one = &self.timed[at];
-            let span = (one.first.unwrap_or(one.end).max(one.begin), one.end);
+        let (mut sum, mut at) = (0u64, 0);
+        while let Some(&begins) = part.members.get(at) {
+            let (mut within, mut sent_until) = (span(&self.timed[begins]), self.timed[begins].last);
+            within.0 = within.0.max(self.timed[begins].begin);
+            let mut took = 0u64;
+            while let Some(one) = part.members.get(at).map(|&at| &self.timed[at])
+                && (took == 0 || one.first < sent_until)
+            {
+                within.1 = within.1.max(span(one).1);
+                sent_until = sent_until.max(one.last);
+                took = took.saturating_add(part.own(one).max(1));
+                at += 1;
+            }
             let (mut sent, mut got) = (0u64, 0u64);
             for other in self.members.iter().map(|&at| &self.timed[at]) {
                 let Some(ends) = self.ends.of.get(&other.connection) else { continue };
                 if ends.0 == sender {
-                    sent = sent.saturating_add(shares(other, span));
+                    sent = sent.saturating_add(share(other, within));
                 }
                 if ends.1 == receiver {
-                    got = got.saturating_add(shares(other, span));
+                    got = got.saturating_add(share(other, within));
                 }
             }
             let line = u128::from(sent.max(got)) * 1_000_000_000 / u128::from(speed.max(1));
-            one.time.transfer_ns.saturating_sub(line as u64).saturating_sub(round_trip)
-        };
-        if self.members.len() > MOST_COMPARED {
-            return 0;
+            let excess = took.saturating_sub(line as u64).saturating_sub(round_trip);
+            sum = sum.saturating_add(excess);
         }
-        part.members.iter().map(excess).fold(0, u64::saturating_add)
+        sum
+    }
+
+    /// Whether paths that have no end in common with one of these lost half as much or more: then it is how the operation goes.
+    pub(super) fn is_usual(&self, all: &BTreeMap<usize, Lost>, connection: usize) -> bool {
+        let Some(&(sender, receiver)) = self.ends.of.get(&connection) else { return false };
+        let hosts = |(a, b): (usize, usize)| [self.shape.host_of(a), self.shape.host_of(b)];
+        let own = hosts((sender, receiver));
+        let is_apart = |other: &usize| {
+            let ends = self.ends.of.get(other);
+            ends.is_some_and(|&ends| !hosts(ends).iter().any(|host| own.contains(host)))
+        };
+        let slow = all.get(&connection).map_or(0, |lost| lost.slow);
+        all.iter().any(|(other, lost)| is_apart(other) && lost.slow.saturating_mul(2) >= slow)
     }
 
     /// A path; or one of its ends, where that is what all slow paths have in common.
@@ -127,22 +152,47 @@ impl Waits<'_> {
         })
     }
 
-    /// How much later than all others the connections between these hosts ended, where none waits for data of another.
+    /// How much later than others the connections between these hosts ended, where none waits for data of another: than those that have no end in common with
+    /// them, as data that comes later shares the links of their ends with others; with few hosts there are none, then than all others.
     fn behind_others(&self, slow: &BTreeSet<usize>) -> u64 {
         if self.shape.topology != Topology::AllToAll {
             return u64::MAX;
         }
-        let paths: BTreeSet<(usize, usize)> =
-            slow.iter().filter_map(|connection| self.ends.of.get(connection).copied()).collect();
-        let is_slow = |one: &&Timed| {
-            let ends = self.ends.of.get(&one.connection);
-            ends.is_some_and(|&(from, to)| paths.contains(&(from, to)) || paths.contains(&(to, from)))
+        let hosts = |&(from, to): &(usize, usize)| [self.shape.host_of(from), self.shape.host_of(to)];
+        let ends_of = |connection: &usize| self.ends.of.get(connection).map(hosts);
+        let paths: BTreeSet<[usize; 2]> = slow.iter().filter_map(ends_of).collect();
+        let ends: BTreeSet<usize> = paths.iter().flatten().copied().collect();
+        // By how many of its ends are those of slow paths; those paths themselves have both.
+        let mut latest = [None::<i64>; 3];
+        for one in self.members.iter().map(|&at| &self.timed[at]) {
+            let Some([from, to]) = ends_of(&one.connection) else { continue };
+            let place = match paths.contains(&[from, to]) || paths.contains(&[to, from]) {
+                true => 2,
+                false => usize::from(ends.contains(&from) || ends.contains(&to)),
+            };
+            latest[place] = latest[place].max(Some(one.end));
+        }
+        let [apart, beside, slow] = latest;
+        slow.zip(apart.or(beside)).map_or(u64::MAX, |(slow, others)| ns_between(others, slow))
+    }
+
+    /// What a path that was waited for in the operation before lost again, by the same cause.
+    pub(super) fn lost_again(&self, before: &Blame, parts: &BTreeMap<usize, Part>) -> u64 {
+        let is_its = |connection: &&usize| {
+            let name = |end: usize| self.ends.names.get(end);
+            let ends = self.ends.of.get(connection);
+            ends.is_some_and(|&(from, to)| {
+                name(from) == Some(&before.rank) && name(to) == before.peer.as_ref()
+            })
         };
-        let of = |wanted: bool| {
-            let members = self.members.iter().map(|&at| &self.timed[at]);
-            members.filter(|one| is_slow(one) == wanted).map(|one| one.end).max()
-        };
-        of(true).zip(of(false)).map_or(u64::MAX, |(slow, others)| ns_between(others, slow))
+        let own: BTreeSet<usize> = parts.keys().filter(is_its).copied().collect();
+        let lost = own.iter().filter_map(|of| parts.get(of)).map(|part| part.lost(self.timed, 0));
+        let most = lost.map(|lost| lost.by(before.cause)).max().unwrap_or(0);
+        match before.cause {
+            CollectiveCause::Recovering => most.min(self.behind_others(&own)),
+            CollectiveCause::Paused => most,
+            _ => 0,
+        }
     }
 
     /// The queue pair on which a request ended last, where it used several.

@@ -52,7 +52,9 @@ impl Collectives {
         // Without elements, a silence says nothing: somebody may be waited for.
         let is_whole = |of: &Connection| !of.data_ways.is_empty() && !of.cts_ways.is_empty();
         let of_data = shown.iter().filter(|&&at| is_whole(&all.connections[at])).count();
-        let operations = operations::group(&mut timed, of_data);
+        let ends = Ends::of(&all, &timed);
+        let shape = Shape::of(&all, &ends);
+        let operations = (of_data > 1).then(|| operations::group(&mut timed, (&ends, &shape)));
         all.cut(network, &mut timed, operations.as_deref());
         Some(all.rows(&shown, &timed, operations))
     }

@@ -69,6 +69,11 @@ impl Shape {
         Shape { topology, are_all_seen, hosts, host_of, part_of }
     }
 
+    /// The ring, tree, all to all or pair that an endpoint is in.
+    pub(super) fn part_of(&self, end: usize) -> Option<usize> {
+        self.part_of.get(&self.host_of(end)).copied()
+    }
+
     /// The host of an endpoint, by its place in the list of names: the endpoint itself, where hosts are not known.
     pub(super) fn host_of(&self, end: usize) -> usize {
         self.host_of.get(end).copied().unwrap_or(end)

@@ -15,6 +15,8 @@ use crate::report::{CollectiveCause, Topology};
 pub(super) const WORTH: u64 = 20;
 /// The same for what is estimated: a tenth.
 const WORTH_OF_ESTIMATE: u64 = 10;
+/// A path that lost so much of an operation, and was waited for in the one before, is to blame for its effects too.
+const WORTH_AGAIN: u64 = 100;
 /// Each step waits for a round trip: a host is late that takes longer than so many.
 pub(super) const ROUND_TRIPS: u64 = 3;
 /// Steps back along the waits of an operation.
@@ -96,11 +98,13 @@ impl Waits<'_> {
             .map(|(connection, lost)| (parts[connection].on(self.timed, &on_path, *lost), *connection))
             .max_by_key(|(lost, _)| lost.all());
         // Where links carry unlike loads, what a slow path lost is an estimate.
-        let worth = |lost: Lost| match speed.is_some() && lost.slow > lost.all() / 2 {
-            true => lost.all().saturating_mul(WORTH_OF_ESTIMATE) >= lasted,
+        let worth = |(lost, connection): &(Lost, usize)| match speed.is_some() && lost.slow > lost.all() / 2 {
+            true => {
+                lost.all().saturating_mul(WORTH_OF_ESTIMATE) >= lasted && !self.is_usual(&all, *connection)
+            }
             false => true,
         };
-        let path = path.filter(|(lost, _)| worth(*lost));
+        let path = path.filter(worth);
         let by_path = path.map_or(0, |(lost, _)| lost.all());
         let by_host = host.map_or(0, |(_, lost)| lost);
         if by_host.max(by_path).saturating_mul(WORTH) < lasted || by_host.max(by_path) == 0 {
@@ -127,11 +131,16 @@ impl Waits<'_> {
     }
 
     /// What an operation lost that has nobody to blame itself: hosts began it late, as they ended the one before late, and whoever was waited for
-    /// there is to blame.
-    pub(super) fn carried(&self, before: Blame, lasted: u64) -> Option<Blame> {
+    /// there is to blame. `is_often`: that was so in others too; else only if its path lost something again.
+    pub(super) fn carried(&self, before: Blame, is_often: bool, lasted: u64) -> Option<Blame> {
         let parts = parts(self.timed, self.ends, self.members);
+        let again = self.lost_again(&before, &parts);
+        if !is_often && again.saturating_mul(WORTH_AGAIN) < lasted {
+            return None;
+        }
         let (late, lost) =
             Waits { gaps: None, sends: self.sends.clone(), ..*self }.latest_host(&parts, None)?;
+        let lost = lost.saturating_add(again);
         let is_worth = lost.saturating_mul(WORTH) >= lasted && before.cause != CollectiveCause::Hang;
         is_worth.then_some(Blame { at: late.at, lost, ..before })
     }
@@ -183,11 +192,11 @@ impl Waits<'_> {
                 _ => None,
             };
             next = match waited {
-                // It waits for what came before on this connection only.
-                Some((host, to)) if self.shape.topology == Topology::AllToAll => {
+                // It waits for what came before on this connection only: whoever let it wait longer.
+                Some(_) if self.shape.topology == Topology::AllToAll => {
                     let earlier = same_before(one);
                     if earlier.is_some() {
-                        add(Late { at, host, is_sender: host == sender, from: one.begin, to });
+                        add(self.later_side(at, (sender, receiver)));
                     }
                     earlier
                 }
@@ -260,9 +269,18 @@ impl Waits<'_> {
     fn late(&self, at: usize) -> Option<Late> {
         let one = &self.timed[at];
         let &(sender, receiver) = self.ends.of.get(&one.connection)?;
+        let late = self.later_side(at, (sender, receiver));
+        let busy = if late.is_sender { self.busy(&late) } else { 0 };
+        let idle = late.ns().saturating_sub(busy);
+        (idle > 0 && idle >= self.short(one.connection) && idle >= busy).then_some(late)
+    }
+
+    /// The side that let a request wait longer.
+    fn later_side(&self, at: usize, (sender, receiver): (usize, usize)) -> Late {
+        let one = &self.timed[at];
         let by_receiver = one.time.receiver_late_ns.unwrap_or(0);
         let by_sender = one.time.sender_late_ns.or(one.time.late_ns).unwrap_or(0);
-        let late = match by_receiver > by_sender {
+        match by_receiver > by_sender {
             true => {
                 let to = one.cts.unwrap_or(one.begin).max(one.begin);
                 Late { at, host: receiver, is_sender: false, from: one.begin, to }
@@ -271,10 +289,7 @@ impl Waits<'_> {
                 let to = one.first.unwrap_or(one.end);
                 Late { at, host: sender, is_sender: true, from: to.saturating_sub_unsigned(by_sender), to }
             }
-        };
-        let busy = if late.is_sender { self.busy(&late) } else { 0 };
-        let idle = late.ns().saturating_sub(busy);
-        (idle > 0 && idle >= self.short(one.connection) && idle >= busy).then_some(late)
+        }
     }
 
     /// For how much of this time the host sent data of other requests.
