@@ -87,14 +87,14 @@ impl Scene {
     /// it, and of two the upper layer.
     fn strips(&self, columns: u32, colour: bool) -> Option<String> {
         const SHORTEST: usize = 20;
-        let cells: Vec<(&Layer, &Vec<([Point; 2], f64)>)> = self
+        let cells = self
             .layers
             .iter()
             .map(|layer| match &layer.shape {
                 Shape::Cells(cells) => Some((layer, cells)),
                 _ => None,
             })
-            .collect::<Option<_>>()?;
+            .collect::<Option<Vec<_>>>()?;
         if cells.len() < 2 || self.y.names.is_empty() || !self.x.names.is_empty() {
             return None;
         }
