@@ -90,10 +90,7 @@ impl Collectives {
         } else {
             match found {
                 Some(found) => self.write(found, &mut out)?,
-                None => writeln!(
-                    out,
-                    "No collectives: no clear-to-send elements, and no immediate data that is the size of its message."
-                )?,
+                None => write_none(report.head.capture.truncated_packets, &mut out)?,
             }
             if let Some(one_sided) = one_sided {
                 self.write_one_sided(one_sided, &mut out)?;
@@ -125,6 +122,23 @@ impl Collectives {
         let rows = found.queue_pairs.iter().map(queue_pair);
         list::write(out, "Queue pairs of one-sided traffic", &QUEUE_PAIRS, rows, self.top)
     }
+}
+
+/// There are none; `cut`: frames of which the capture has only the first part.
+fn write_none(cut: u64, out: &mut impl Write) -> io::Result<()> {
+    writeln!(
+        out,
+        "No collectives: no clear-to-send elements, and no immediate data that is the size of its message."
+    )?;
+    if cut > 0 {
+        writeln!(
+            out,
+            "{} cut, and what tells collectives may be missing: addresses, keys and immediate data end 74 bytes after the start of a frame over \
+             IPv4, 94 over IPv6; 128 bytes of each frame show all.",
+            if cut == 1 { "1 frame is".into() } else { format!("{} frames are", count(cut)) }
+        )?;
+    }
+    Ok(())
 }
 
 /// The lists of this command, by their titles.

@@ -2,7 +2,11 @@
 
 use std::{fs, path::Path};
 
-use crate::support::trace;
+use crate::support::{
+    programs::{cli, ended, printed},
+    scratch::Scratch,
+    trace,
+};
 use rdmawire::{
     analyze::{Analysis, Options},
     report::{
@@ -186,6 +190,18 @@ fn cut_frames_look_like_it() {
         firsts
     };
     assert_eq!(firsts(&all), firsts(&whole));
+}
+
+/// In 64 bytes there are no addresses: nothing is found, and it is said why.
+#[test]
+fn frames_cut_too_short_are_said() {
+    let scratch = Scratch::new("collectives-cut");
+    let cut = scratch.join("cut.pcap");
+    ended(cli().args(["rewrite", "--snaplen", "64", "pcaps/nccl_sizes-A.pcap.zst"]).arg(&cut));
+    let said = printed(cli().arg("collectives").arg(&cut));
+    assert!(said.contains("No collectives") && said.contains("frames are cut"), "{said}");
+    let whole = printed(cli().args(["collectives", "pcaps/nccl_sizes-A.pcap.zst"]));
+    assert!(!whole.contains("cut"), "{whole}");
 }
 
 #[test]

@@ -164,7 +164,9 @@ fn frames_with_every_secret() -> Vec<Frame> {
     packets.push(dialog.sidr_req(&[]));
     packets.push(dialog.sidr_rep(SidrStatus::VALID, 0x1234, &[]));
     let subnet = Way::new(Encapsulation::Ib, path.src, path.dst);
-    for class in [MgmtClass::SUBN_LID, MgmtClass::SUBN_ADM, MgmtClass::PERF, MgmtClass::DEV_MGT] {
+    for class in
+        [MgmtClass::SUBN_LID, MgmtClass::SUBN_ADM, MgmtClass::PERF, MgmtClass::DEV_MGT, MgmtClass::CONGESTION]
+    {
         let answer = Management::get(subnet, class).method(MadMethod::GET_RESP);
         let read = (0..=0xff).filter(|&id| class.attribute(id).is_some_and(|of| !of.kinds.is_empty()));
         packets.extend(read.map(|id| answer.bytes(id, &[0x5a; 192])));

@@ -2,7 +2,7 @@
 
 use std::{
     cmp::Reverse,
-    collections::{BTreeMap, BTreeSet, HashSet},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
 };
 
 use super::{
@@ -65,7 +65,10 @@ impl Traffic {
         };
         let rows = self.pairs.rows();
         let mut groups: BTreeMap<Group, Sums> = BTreeMap::new();
-        for (place, counts) in rows {
+        // Of equal pairs, and of equal rows of one, those come first that were seen first: addresses say nothing.
+        let mut first: HashMap<Key, usize> = HashMap::new();
+        for (at, (place, counts)) in rows.iter().enumerate() {
+            first.entry(place.key.with_queue_pair(0)).or_insert(at);
             let sums = groups.entry(group(place)).or_default();
             sums.counts.add(counts);
             match place.queue_pair() {
@@ -105,7 +108,8 @@ impl Traffic {
         }
         let mut order: Vec<(&Group, &Sums)> = groups.iter().collect();
         order.sort_by_key(|&(group, sums)| {
-            (Reverse(bytes[&group.key]), group.key, group.kind, Reverse(sums.counts.bytes), group.class)
+            let pair = (Reverse(bytes[&group.key]), first.get(&group.key));
+            (pair, group.kind, Reverse(sums.counts.bytes), group.class)
         });
         let all = order.len() as u64;
         let rows = order.into_iter().take(MAX_LISTED).map(|(group, sums)| {
