@@ -204,17 +204,19 @@ impl Packet {
 
     /// Changes the innermost header of this type in place. False if there is none.
     pub fn alter<H: Header>(&mut self, change: impl FnOnce(H) -> H) -> bool {
-        let part = self.parts.iter().rev().find(|part| H::KIND.is_in(part.kind));
-        let bytes = part.and_then(|part| self.head.get_mut(part.range()));
-        let Some((header, _)) = bytes.and_then(|bytes| H::mut_from_prefix(bytes).ok()) else { return false };
-        *header = change(*header);
-        true
+        let at = self.parts.iter().rposition(|part| H::KIND.is_in(part.kind));
+        self.alter_at(at, change)
     }
 
     /// Changes the outermost header of this type in place. False if there is none.
     pub fn alter_first<H: Header>(&mut self, change: impl FnOnce(H) -> H) -> bool {
-        let part = self.parts.iter().find(|part| H::KIND.is_in(part.kind));
-        let bytes = part.and_then(|part| self.head.get_mut(part.range()));
+        let at = self.parts.iter().position(|part| H::KIND.is_in(part.kind));
+        self.alter_at(at, change)
+    }
+
+    fn alter_at<H: Header>(&mut self, at: Option<usize>, change: impl FnOnce(H) -> H) -> bool {
+        let range = at.and_then(|at| self.parts.get(at)).map(Part::range);
+        let bytes = range.and_then(|range| self.head.get_mut(range));
         let Some((header, _)) = bytes.and_then(|bytes| H::mut_from_prefix(bytes).ok()) else { return false };
         *header = change(*header);
         true
