@@ -72,15 +72,18 @@ const MAX_PAIRS: usize = 16;
 pub(in crate::report) fn pair_classes(report: &View<'_>, page: &mut Page<'_>) -> io::Result<()> {
     let all = &report.head.pair_classes;
     let of = |row: &PairClass| (row.src.clone(), row.dst.clone(), row.vni, row.kind);
-    let mut classes: BTreeMap<_, usize> = BTreeMap::new();
+    // How many classes, and whether one is another than most.
+    let mut kinds: BTreeMap<_, (usize, bool)> = BTreeMap::new();
     for row in all {
-        *classes.entry(of(row)).or_default() += 1;
+        let (classes, is_odd) = kinds.entry(of(row)).or_default();
+        *classes += 1;
+        *is_odd |= row.usual == Some(false);
     }
-    let mut is_apart: BTreeMap<_, bool> = BTreeMap::new();
-    for row in all {
-        *is_apart.entry(of(row)).or_default() |= row.usual == Some(false) || classes[&of(row)] > 1;
-    }
-    let rows: Vec<&PairClass> = all.iter().filter(|row| is_apart[&of(row)]).collect();
+    let is_apart = |row: &&PairClass| {
+        let (classes, is_odd) = kinds[&of(row)];
+        classes > 1 || is_odd
+    };
+    let rows: Vec<&PairClass> = all.iter().filter(is_apart).collect();
     if rows.is_empty() {
         return Ok(());
     }

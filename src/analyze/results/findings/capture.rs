@@ -137,7 +137,7 @@ pub(super) fn bad_paths(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnM
         .filter(|path| !matches!(path.state, PathState::Good | PathState::Skipped))
         .filter(|path| !is_told(path))
         .collect();
-    let key = |path: &'_ FlowPath| (path.state, path.segments.clone(), path.flow_label, path.udp_src_port);
+    let key = |path: &FlowPath| (path.state, path.segments.clone(), path.flow_label, path.udp_src_port);
     bad.sort_by_cached_key(|path| key(path));
     for paths in bad.chunk_by(|a, b| key(a) == key(b)) {
         let Some(first) = paths.first() else { continue };
