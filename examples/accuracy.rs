@@ -1,7 +1,10 @@
 //! How right is the analyzer? Plays the scenarios with several seeds and prints errors and the confusion matrix.
 //!
 //! `cargo run --release --example accuracy -- [--seeds N] [--from SEED] [--naive] [--matrix] [--save DIR]
-//! [--verbose] [NAME…]`
+//! [--losses] [--scenarios FILE] [--verbose] [NAME…]`
+//!
+//! `--losses` prints the bounds of losses by scenario, beside the truth. `--scenarios` plays a file of scenarios, written as
+//! `tests/data/scenarios.txt` is.
 //!
 //! `--matrix` plays what adapters do, `tests/data/hardware.txt`, with several round trips, as taps of every kind see it.
 
@@ -9,7 +12,7 @@
 mod judge;
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     fs,
     ops::Range,
     path::{Path, PathBuf},
@@ -29,7 +32,7 @@ use rdmawire::{
 fn main() {
     let mut names = Vec::new();
     let (mut seeds, mut from, mut naive, mut save) = (3, 1, false, None);
-    let (mut verbose, mut all_taps) = (false, false);
+    let (mut verbose, mut all_taps, mut losses, mut file) = (false, false, false, None);
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
@@ -37,6 +40,8 @@ fn main() {
             "--from" => from = arguments.next().and_then(|n| n.parse().ok()).expect("--from SEED"),
             "--naive" => naive = true,
             "--matrix" => all_taps = true,
+            "--losses" => losses = true,
+            "--scenarios" => file = Some(PathBuf::from(arguments.next().expect("--scenarios FILE"))),
             "--verbose" => verbose = true,
             "--save" => save = Some(PathBuf::from(arguments.next().expect("--save DIR"))),
             name => names.push(name.to_string()),
@@ -45,13 +50,21 @@ fn main() {
     if all_taps {
         return matrix(from..from + seeds, &names, verbose, save.as_deref());
     }
-    let mut scenarios = all();
+    let mut scenarios = match file {
+        Some(file) => {
+            parse_many(&fs::read_to_string(&file).expect("a file that can be read")).expect("scenarios")
+        }
+        None => all(),
+    };
     scenarios.retain(|(name, _)| names.is_empty() || names.contains(name));
     if let Some(directory) = save {
         for (name, scenario) in &scenarios {
             keep(&directory, name, &rdmawire::sim::run(scenario).expect(name));
         }
         return;
+    }
+    if losses {
+        return bounds(&scenarios, from..from + seeds, verbose);
     }
     let judge = if naive { naive_judge } else { analyze };
     let accuracy = measure(&scenarios, from..from + seeds, judge).expect("the scenarios are right");
@@ -69,6 +82,69 @@ fn main() {
             }
         }
     }
+}
+
+/// What the reports say of losses, beside the truth: at least and at most, by scenario, direction and place.
+fn bounds(scenarios: &[(String, Scenario)], seeds: Range<u64>, verbose: bool) {
+    println!(
+        "{:32} {:9} {:10} {:>8} {:>8} {:>8} {:>8} {:>7} {:>6}",
+        "scenario", "packets", "place", "lost", "at most", "proved", "most", "ratio", "wrong"
+    );
+    let (mut ratios, mut proved, mut lost, mut wrong) = (Vec::new(), 0, 0, 0);
+    for (name, scenario) in scenarios {
+        let mut rows: BTreeMap<[&str; 2], [u64; 5]> = BTreeMap::new();
+        for seed in seeds.clone() {
+            let run = rdmawire::sim::run(&Scenario { seed, ..scenario.clone() }).expect(name);
+            let expected = run.expect_of(0, &run.labels(0));
+            let report = analyze(&run, 0).report;
+            let flows = |of: &serde_json::Value| of["flows"].as_array().cloned().unwrap_or_default();
+            for truth in flows(&expected) {
+                let same = |flow: &serde_json::Value| {
+                    ["src", "dst", "dest_qp", "epoch"].iter().all(|key| flow[key] == truth[key])
+                };
+                let Some(flow) = flows(&report).into_iter().find(same) else { continue };
+                for word in ["requests", "responses"] {
+                    for place in ["upstream", "downstream"] {
+                        let (is, said) = (&truth[word]["losses"][place], &flow[word]["losses"][place]);
+                        if is.is_null() || said.is_null() {
+                            continue;
+                        }
+                        let (least, most) = interval(is);
+                        let [from, to] = [&said[0], &said[1]].map(|bound| bound.as_u64().unwrap_or(0));
+                        let is_wrong = from > most || to < least;
+                        if verbose && (is_wrong || to > 3 * most.max(4)) {
+                            println!(
+                                "{name}: seed {seed}, {} {} {word} {place}: {least} to {most} in {from} to {to}",
+                                truth["src"], truth["dest_qp"]
+                            );
+                        }
+                        let row = rows.entry([word, place]).or_default();
+                        for (sum, n) in row.iter_mut().zip([least, most, from, to, is_wrong.into()]) {
+                            *sum += n;
+                        }
+                    }
+                }
+            }
+        }
+        for ([word, place], [least, most, from, to, off]) in rows {
+            (proved, lost, wrong) = (proved + from, lost + most, wrong + off);
+            if most + to == 0 {
+                continue;
+            }
+            let ratio = to as f64 / most as f64;
+            if most > 0 {
+                ratios.push(ratio);
+            }
+            println!(
+                "{name:32} {word:9} {place:10} {least:>8} {most:>8} {from:>8} {to:>8} {ratio:>7.2} {off:>6}"
+            );
+        }
+    }
+    ratios.sort_by(f64::total_cmp);
+    println!(
+        "{proved} of {lost} proved; the upper bound is {:.2} times the truth in the median; {wrong} bounds do not hold",
+        ratios.get(ratios.len() / 2).copied().unwrap_or(0.0)
+    );
 }
 
 /// Writes the capture of the first tap, and what a report must show.

@@ -302,12 +302,23 @@ impl Scene {
                         words.iter().map(|(at, word)| Text::new(word.clone(), *at, font.clone())),
                     )?
                 }
-                Shape::Cells(cells) => chart.draw_series(cells.iter().map(|(corners, shade)| {
-                    Rectangle::new(
-                        *corners,
-                        colour.mix(if self.x.names.is_empty() { 1.0 } else { 0.08 + 0.5 * shade }).filled(),
-                    )
-                }))?,
+                Shape::Cells(cells) => {
+                    // A cell of no width is not seen in SVG.
+                    let pixel = (x1 - x0) / f64::from(area.dim_in_pixel().0.max(1));
+                    let narrow =
+                        cells.iter().filter(|([from, to], _)| to.0 - from.0 < pixel && !sizes.is_text);
+                    chart.draw_series(
+                        narrow.map(|([from, to], _)| PathElement::new(vec![*from, (from.0, to.1)], style)),
+                    )?;
+                    chart.draw_series(cells.iter().map(|(corners, shade)| {
+                        Rectangle::new(
+                            *corners,
+                            colour
+                                .mix(if self.x.names.is_empty() { 1.0 } else { 0.08 + 0.5 * shade })
+                                .filled(),
+                        )
+                    }))?
+                }
             };
         }
         Ok(())

@@ -61,6 +61,37 @@ fn svg_has_what_the_picture_shows() {
     assert_eq!(none.status.code(), Some(2));
 }
 
+/// Where the link's speed is not known, a pause is drawn as its XOFF: a line that is seen. Short pauses of a long capture are, too.
+#[test]
+fn pauses_of_no_width_are_seen() {
+    let (scenario, capture, picture) = (scratch("pause.toml"), scratch("pause.pcap"), scratch("pause.svg"));
+    let pauses: String = (1..12)
+        .map(|ms| {
+            format!("[[pause]]\nfrom = \"right\"\npriority = 3\nat = \"{ms}ms\"\nhold = \"5us\"\nstops = [\"a\"]\n")
+        })
+        .collect();
+    let text = format!(
+        "[[connection]]\noperations = [{{ op = \"send\", size = 600, count = 13, every = \"1ms\" }}]\n{pauses}"
+    );
+    std::fs::write(&scenario, text).expect("it is written");
+    let [scenario, capture, picture] = [&scenario, &capture, &picture].map(|path| path.to_str().unwrap());
+    let crafted = run(&["craft", scenario, "-o", capture]);
+    assert!(crafted.status.success(), "{}", String::from_utf8_lossy(&crafted.stderr));
+    for speed in [&[][..], &["--speed", "100G"]] {
+        let drawn = run(&[&["plot", "pause", capture, "-o", picture, "--force"], speed].concat());
+        assert!(drawn.status.success(), "{}", String::from_utf8_lossy(&drawn.stderr));
+        let svg = std::fs::read_to_string(picture).expect("it was written");
+        // Upright lines in the colour of pauses.
+        let lines =
+            svg.lines().filter(|line| line.contains("<polyline") && line.contains("stroke=\"#CC79A7\""));
+        assert!(lines.count() >= 11, "{speed:?}: {svg}");
+        assert_eq!(svg.contains("needs the link&apos;s speed"), speed.is_empty(), "{svg}");
+    }
+    for path in [scenario, capture, picture] {
+        let _ = std::fs::remove_file(path);
+    }
+}
+
 #[test]
 fn a_flow_has_a_line_of_rate_and_events() {
     let text = String::from_utf8(run(&["analyze", LOSSY, "--flow", "0"]).stdout).expect("UTF-8");

@@ -1,7 +1,7 @@
 use super::{LATEST, Tail, Tails};
 
 fn tail(hi: u64, most: u64, is_asked: bool) -> Tail {
-    Tail { hi, most, is_asked }
+    Tail { hi, most, is_asked, unanswered: None }
 }
 
 /// What was sent unseen comes later: a sender that came ten packets further had sent no more than those.

@@ -427,6 +427,7 @@ impl Requests {
             _ => History::of(p, &step, class),
         });
         if step.original_late {
+            self.trouble.late_again += u64::from(class == Class::LateOriginal);
             self.counts.doubt(Place::Upstream, 1);
             self.now_known(step.x, Place::Upstream, (Place::None, false));
         }

@@ -67,6 +67,8 @@ pub(crate) struct Data {
     tails: u64,
     /// PSNs of the longest gap.
     longest_gap: u64,
+    /// Responses that came late after another transmission of theirs had passed the tap.
+    late_again: u64,
     /// Packets with a wrong checksum, or cut, that are not known to be among those that come again.
     pub(crate) flawed: u64,
     /// Repeated packets that may be capture duplicates.
@@ -408,6 +410,7 @@ impl Responses {
         self.counts.decided(class, step.evidence);
         config.histories.keep(|| self.read.asked_in(History::of(p, &step, class), class));
         if step.original_late {
+            self.read.late_again += u64::from(class == Class::LateOriginal);
             self.counts.doubt(Place::Upstream, 1);
         }
         match class {
@@ -585,7 +588,8 @@ impl Responses {
         let [_, shown] = self.counts.lost_at(Place::Downstream).get();
         self.counts.widen(Place::Downstream, again);
         let open = self.read.seq.rare.holes.psns();
-        let unsure = self.counts.of(Class::LateOriginal) + self.counts.of(Class::Ambiguous) + open;
+        // What was only late came once: it arrived, or comes again.
+        let unsure = self.read.late_again + self.counts.of(Class::Ambiguous) + open;
         let due = self.read.seq.hi.saturating_sub(self.read.expected);
         if self.counts.of(Class::Resync) == 0 {
             self.counts.cap(Place::Downstream, again + unsure + due);

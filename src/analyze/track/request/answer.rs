@@ -272,8 +272,7 @@ impl Requests {
                 lost.resent.get_or_insert(response.time);
             }
         } else if trouble.asked.is_none_or(|nak| nak.x != x) {
-            trouble.asked_before = trouble.asked;
-            trouble.asked = Some(Asked {
+            trouble.ask(Asked {
                 x,
                 time: response.time,
                 frame: response.frame,

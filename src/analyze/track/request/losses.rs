@@ -2,12 +2,18 @@
 
 use std::ops::Range;
 
-use super::{Episode, Requests, TrackConfig, answer::START_NS, reads::Read, tails::Tail};
+use super::{
+    Episode, Requests, TrackConfig,
+    answer::START_NS,
+    reads::Read,
+    tails::{Tail, Wait},
+};
 use crate::{
     analyze::{
         model::{Class, Trigger},
         track::{
             class::{Episodes, Evidence, Place},
+            push_last,
             step::{SHORTEST_TIMEOUT_NS, Step},
         },
     },
@@ -61,7 +67,10 @@ impl Requests {
     pub(super) fn sent_unseen(&mut self, x: u64, (time, silent): (i64, i64), config: &TrackConfig) {
         /// Nobody sends more without an answer.
         const MOST: u64 = 1 << 16;
-        let asked = self.trouble.get().and_then(|trouble| trouble.asked).filter(|asked| asked.x <= x);
+        let trouble = self.trouble.get();
+        let asked = trouble
+            .and_then(|trouble| trouble.last_nak(x, time))
+            .or_else(|| trouble?.asked.filter(|asked| asked.x <= x));
         // A response that it saw too early asks as a NAK does.
         let asked_for_it = asked.is_some() || self.implies_nak(x, time, config);
         // What the NAK acknowledged let it send nothing more: it went back.
@@ -75,12 +84,6 @@ impl Requests {
         };
         // The timer may have expired before, and all that was sent then been lost.
         let outstanding = if una == 0 { 1 } else { self.packets_in(una..hi.max(una)).max(1) };
-        let before = match asked_for_it {
-            false => {
-                self.timers_in(silent, outstanding, config).saturating_sub(1).saturating_mul(outstanding)
-            }
-            true => 0,
-        };
         // The packet at hand takes its time, too.
         let fit = self.pace().map_or(MOST, |pace| (silent.max(0) as u64 / pace).saturating_sub(1));
         let rest = rest.min(fit);
@@ -88,15 +91,40 @@ impl Requests {
             0 => silent < SHORTEST_TIMEOUT_NS,
             _ => asked_for_it,
         };
-        self.trouble.tails.add(Tail { hi, most: rest, is_asked }, hi - x.min(hi));
+        let unanswered = (una == 0).then(|| hi - self.seq.base);
+        self.trouble.tails.add(Tail { hi, most: rest, is_asked, unanswered }, hi - x.min(hi));
+        let room = fit - rest;
+        match asked_for_it {
+            true => self.trouble.repeated_unseen += repeated.min(room),
+            false => self.waited(Wait { ns: silent, outstanding, room, since_seen: true }, config),
+        }
         // Where no answer shows, it may go back since the repetition of this packet was lost.
         let lost_again = u64::from(self.acks_seen == 0);
-        let others = repeated.saturating_add(before).min(fit - rest);
-        self.counts.lost(Place::Upstream, 0, others.saturating_add(lost_again));
+        self.counts.lost(Place::Upstream, 0, lost_again);
+    }
+
+    /// A timer may have expired in this time, and what was sent then been lost before the tap: how often, the timeouts to come tell.
+    pub(super) fn waited(&mut self, wait: Wait, config: &TrackConfig) {
+        /// Of more, the oldest are counted by the timeouts so far.
+        const MOST: usize = 64;
+        if self.trouble.waits.len() == MOST
+            && let Some(&oldest) = self.trouble.waits.front()
+        {
+            let most = self.unseen_in(&oldest, config);
+            self.counts.lost(Place::Upstream, 0, most);
+        }
+        push_last(&mut self.trouble.waits, MOST, wait);
+    }
+
+    /// The most packets that were sent meanwhile, and not seen.
+    fn unseen_in(&self, wait: &Wait, config: &TrackConfig) -> u64 {
+        let &Wait { ns, outstanding, room, since_seen } = wait;
+        let timers = self.timers_in(ns, outstanding, config).saturating_sub(since_seen.into());
+        timers.saturating_mul(outstanding).min(room)
     }
 
     /// How often a timer may have expired in this time, with so many packets outstanding.
-    pub(super) fn timers_in(&self, ns: i64, outstanding: u64, config: &TrackConfig) -> u64 {
+    fn timers_in(&self, ns: i64, outstanding: u64, config: &TrackConfig) -> u64 {
         /// IBTA's retry count has three bits.
         const RETRIES: u64 = 7;
         /// More are not all lost, unless the link is down.
@@ -104,7 +132,10 @@ impl Requests {
         const SHORTEST_NS: u64 = 20_000;
         let ns = ns.max(0) as u64;
         let seen = self.more.as_ref().into_iter().flat_map(|more| &more.recovery().timeouts);
-        let shortest = seen.map(|timeout| timeout.waited_ns).min().map(|ns| ns / 4 * 3);
+        // What is repeated with another packet has not waited for a timer of its own. One alone may have lasted for several timers.
+        let waits = seen.map(|timeout| timeout.waited_ns).filter(|&ns| ns >= SHORTEST_NS);
+        let (count, shortest) = waits.fold((0, u64::MAX), |(count, least), ns| (count + 1, least.min(ns)));
+        let shortest = Some(shortest / 4 * 3).filter(|_| count > 1);
         // Acknowledgements that wait for a packet to be sent again are no measure of a timer.
         let guess = self.rtt_min.map_or(SHORTEST_NS, |rtt| (4 * u64::from(rtt)).max(SHORTEST_NS));
         let is_known = config.ack_timeout_ns.is_some() || self.ack_timeout > 0;
@@ -139,6 +170,7 @@ impl Requests {
 /// What is known at the end.
 impl Requests {
     pub(super) fn bound_losses(&mut self, config: &TrackConfig) {
+        self.bound_waits(config);
         self.bound_skipped(config);
         self.bound_missing();
         let [_, shown] = self.counts.lost_at(Place::Downstream).get();
@@ -147,6 +179,19 @@ impl Requests {
         self.bound_tails(config);
         self.bound_by_sent();
         self.bound_hidden(shown, config);
+    }
+
+    /// What may have been sent in silences, by all timeouts that there were.
+    fn bound_waits(&mut self, config: &TrackConfig) {
+        let Some(trouble) = self.trouble.get_mut() else { return };
+        let waits = std::mem::take(&mut trouble.waits);
+        // Who repeats single packets repeats none of those between.
+        let repeated = match self.seq.recovery_mode() {
+            report::RecoveryMode::Selective => 0,
+            _ => trouble.repeated_unseen,
+        };
+        let most = waits.iter().map(|wait| self.unseen_in(wait, config)).fold(repeated, u64::saturating_add);
+        self.counts.lost(Place::Upstream, 0, most);
     }
 
     /// A sender that goes back repeats all packets. Repetitions that did not come were lost upstream, unless they were late.
@@ -169,6 +214,8 @@ impl Requests {
     fn bound_tails(&mut self, config: &TrackConfig) {
         let Some(trouble) = self.trouble.get() else { return };
         let (timed, asked) = trouble.tails.most(self.seq.hi, self.reach);
+        // Who repeats single packets goes on behind the last one: what was lost there is a gap.
+        let asked = if self.seq.recovery_mode() == report::RecoveryMode::Selective { 0 } else { asked };
         let is_whole = !config.is_coarse && !config.is_sparse && !self.seq.is_sparse() && self.missed() == 0;
         let Episodes { certain, likely } = self.counts.episodes_at(Place::Upstream);
         let [least, _] = self.counts.lost_at(Place::Upstream).get();
@@ -255,21 +302,25 @@ impl Requests {
     /// What the flow and the capture are like makes some of it unsure.
     fn doubt(&mut self, config: &TrackConfig) {
         const MANY_ARE_LATE: u64 = 8;
+        const TOLD_APART: u64 = 1000;
         // Where packets that were only late caused NAKs, other NAKs may have this cause too and not show it.
         if let Some(trouble) = self.trouble.get()
             && trouble.late_behind.saturating_mul(8) > trouble.lost_behind_sure
         {
             self.none_is_proved(Place::Downstream);
         }
+        let late = self.counts.of(Class::LateOriginal) + self.counts.of(Class::Ambiguous);
+        let latest = i64::try_from(self.counts.trouble().max_late_ns).unwrap_or(i64::MAX);
+        // Nothing comes as late as an answer could make it come: what was late and what was retransmitted are told apart, but for one in many.
+        let is_told_apart = self.rtt_min.is_some_and(|rtt| 2 * latest <= rtt.into());
+        let beside_one = if is_told_apart { TOLD_APART } else { MANY_ARE_LATE };
         // Where so many packets are late, as between links whose clocks are apart, the order at the tap is not that of the receiver. Nor
         // are few losses proved beside many that were late.
-        let late = self.counts.of(Class::LateOriginal) + self.counts.of(Class::Ambiguous);
         let [shown, _] = self.counts.lost_at(Place::Downstream).get();
-        if late > self.counts.packets / MANY_ARE_LATE || late > MANY_ARE_LATE * shown {
+        if late > self.counts.packets / MANY_ARE_LATE && !is_told_apart || late > beside_one * shown {
             self.none_is_proved(Place::Downstream);
         }
         // Packets that are late by a round trip may come behind the NAK that asks for them.
-        let latest = i64::try_from(self.counts.trouble().max_late_ns).unwrap_or(i64::MAX);
         let is_by_round_trips = self.rtt_min.is_some_and(|rtt| latest >= rtt.into());
         let is_unclear = self.counts.of(Class::Ambiguous) > late / 2;
         let [shown, _] = self.counts.lost_at(Place::Upstream).get();
@@ -277,7 +328,7 @@ impl Requests {
             |&(class, by, _): &(Class, Evidence, u64)| (class, by) == (Class::LateOriginal, Evidence::IpId);
         let by_id: u64 = self.counts.evidence().filter(is_by_id).map(|(_, _, packets)| packets).sum();
         if late > self.counts.packets / MANY_ARE_LATE && (is_by_round_trips || is_unclear)
-            || late.saturating_sub(by_id) > MANY_ARE_LATE * shown
+            || late.saturating_sub(by_id) > beside_one * shown
         {
             self.none_is_proved(Place::Upstream);
         }
@@ -336,8 +387,9 @@ impl Requests {
         if self.una == 0 || self.counts.of(Class::Resync) > 0 {
             return;
         }
-        let again =
-            self.seen_again() + self.counts.of(Class::LateOriginal) + self.counts.of(Class::Ambiguous);
+        // What was only late came once: it arrived, or was sent again.
+        let late = self.trouble.get().map_or(0, |trouble| trouble.late_again);
+        let again = self.seen_again() + late + self.counts.of(Class::Ambiguous);
         let outstanding = self.packets_in(self.una..self.seq.hi.max(self.una));
         let [_, missed] = self.counts.lost_at(Place::Capture).get();
         self.counts.cap(Place::Downstream, again + outstanding + missed);

@@ -72,6 +72,11 @@ impl Reads {
         self.list.get(at).filter(|read| read.has(x)).map(|_| at)
     }
 
+    /// Whether a response to the READ with this PSN passed the tap.
+    pub(super) fn is_answered(&self, x: u64) -> bool {
+        self.place(x).and_then(|at| self.list.get(at)).is_some_and(|read| read.answered)
+    }
+
     /// The READs that do not end before this PSN, and perhaps others.
     pub(super) fn from(&self, x: u64) -> impl Iterator<Item = &Read> {
         let before = self.list.iter().rposition(|read| read.end <= x).filter(|_| !self.in_disorder);

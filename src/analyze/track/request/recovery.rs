@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use super::{
     Request, Requests, TrackConfig,
     messages::Edge,
-    tails::Tails,
+    tails::{Tails, Wait},
     thrice,
     tries::{Refusals, Tries, fitting_exponent},
 };
@@ -110,7 +110,9 @@ pub(crate) struct Suspect {
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Trouble {
     pub(crate) asked: Option<Asked>,
-    pub(crate) asked_before: Option<Asked>,
+    /// NAKs before that, of other packets, whose answers have not come: receivers that keep early packets ask for many.
+    #[serde(with = "roomy")]
+    pub(crate) asked_before: VecDeque<Asked>,
     pub(crate) not_ready: Option<NotReady>,
     /// When the responder last requested a packet again.
     pub(crate) asked_time: i64,
@@ -126,6 +128,11 @@ pub(crate) struct Trouble {
     pub(super) behind: Option<(u64, i64)>,
     /// What it may have sent before it went back, unseen.
     pub(super) tails: Tails,
+    /// Silences in which a timer may have expired, and more may have been lost.
+    #[serde(with = "roomy")]
+    pub(super) waits: VecDeque<Wait>,
+    /// Repetitions before the one that was asked for, of a sender that goes back: they were sent, and did not come.
+    pub(super) repeated_unseen: u64,
     /// The edges of messages of which a packet is missing, by PSN.
     pub(crate) edges: VecDeque<Edge>,
     /// Corrupt and trimmed packets since the last good one, and what the last one was.
@@ -145,19 +152,51 @@ pub(crate) struct Trouble {
     pub(crate) skipped: u64,
     pub(crate) skipped_late: u64,
     pub(crate) skipped_asked: u64,
+    /// Packets that came late after another transmission of theirs had passed the tap.
+    pub(super) late_again: u64,
     /// The clock that stamps answers is ahead by so much at least.
     pub(crate) answers_ahead: i64,
 }
 
 quiet!(Trouble);
 
-heap! { Trouble { flawed_gaps, tails } (std::ops::Range<u64>, u64, Flaw) {} }
+heap! { Trouble { flawed_gaps, tails, waits, asked_before } Asked {} (std::ops::Range<u64>, u64, Flaw) {} }
 
 pub(crate) const MAX_FLAWED_GAPS: usize = 128;
 
 pub(crate) const MAX_EPISODES: usize = 256;
 
 pub(crate) const MAX_TIMEOUTS: usize = 64;
+
+impl Trouble {
+    /// NAKs under way at a time, at most.
+    const NAKS: usize = 16;
+
+    /// The last NAK for this packet, until then, whose answer has not come.
+    pub(super) fn last_nak(&self, x: u64, until: i64) -> Option<Asked> {
+        let is_it = |nak: &&Asked| nak.x == x && nak.time <= until;
+        self.asked.iter().chain(self.asked_before.iter().rev()).find(is_it).copied()
+    }
+
+    /// The NAK that this packet answers: the one for it, or the last one, of a sender that goes back to a packet behind the one that was asked
+    /// for.
+    fn take_nak(&mut self, x: u64, time: i64) -> Option<Asked> {
+        let is_it = |nak: &Asked| nak.x == x && nak.time <= time;
+        if self.asked.is_none_or(|nak| !is_it(&nak))
+            && let Some(at) = self.asked_before.iter().rposition(is_it)
+        {
+            return self.asked_before.remove(at);
+        }
+        self.asked.take_if(|nak| x >= nak.x && x <= nak.hi.max(nak.x) && nak.time <= time)
+    }
+
+    /// The receiver asks for a packet.
+    pub(super) fn ask(&mut self, nak: Asked) {
+        if let Some(before) = self.asked.replace(nak) {
+            push_last(&mut self.asked_before, Self::NAKS, before);
+        }
+    }
+}
 
 impl Requests {
     #[inline]
@@ -176,9 +215,8 @@ impl Requests {
             let is_again = verdict.class == Class::Retransmission;
             let flaw = if is_again { self.had_flaw(fill.x) } else { None };
             let place = flaw.map_or(Place::Upstream, Flaw::place);
-            let naks = self.trouble.get().map(|trouble| [trouble.asked, trouble.asked_before]);
-            let is_of = |nak: &Asked| nak.x == fill.x && nak.time <= fill.time;
-            let asked = naks.into_iter().flatten().flatten().any(|nak| is_of(&nak));
+            let nak = self.trouble.get().and_then(|trouble| trouble.last_nak(fill.x, fill.time));
+            let asked = nak.is_some();
             // A sender sends in order: what comes again, and was passed over, had been sent.
             let is_sure = asked || fill.timed_out || verdict.in_pass || verdict.evidence == Evidence::Nak;
             // In the first round trip of a capture, packets come that were sent before it, and prove nothing.
@@ -188,10 +226,9 @@ impl Requests {
             verdict.count(&mut self.counts, is_sure as u64, (is_again && flaw.is_none()) as u64);
             if is_again {
                 // It may have been sent again before, and lost again.
-                let asked =
-                    naks.into_iter().flatten().flatten().find(is_of).map_or(fill.hole_time, |nak| nak.time);
-                let most = self.timers_in(fill.time - asked, 1, config);
-                self.counts.lost(Place::Upstream, 0, most);
+                let asked = nak.map_or(fill.hole_time, |nak| nak.time);
+                let wait = Wait { ns: fill.time - asked, outstanding: 1, room: u64::MAX, since_seen: false };
+                self.waited(wait, config);
             }
             match verdict.class {
                 Class::Retransmission => {
@@ -264,9 +301,6 @@ impl Requests {
         {
             lost.resent = Some(p.time);
         }
-        if end <= self.una {
-            self.counts.trouble_mut().spurious += 1;
-        }
         // A sender that repeats single packets goes on to the next one asked for.
         let asked = self.trouble.get().and_then(|trouble| trouble.asked).is_some_and(|nak| nak.x == x);
         if step.went_back || step.timed_out || step.pass_gap > 0 && asked {
@@ -274,11 +308,17 @@ impl Requests {
             self.begin((x, end), (sent, p.time), p.frame, step.before, None, config);
         }
         let una = self.una;
+        // A requester drops what follows a missing response, whatever the tap saw of it.
+        let mut is_due = false;
         if let Some(episode) = self.more.as_mut().and_then(|more| more.recovery_mut().episodes.last_mut()) {
             episode.packets += 1;
             episode.bytes += p.bytes as u64;
             // Packets after the missing one had arrived, as far as the tap shows.
             episode.needless += (x > episode.x || end <= una) as u64;
+            is_due = episode.trigger == Trigger::ImpliedNak;
+        }
+        if end <= una && !is_due {
+            self.counts.trouble_mut().spurious += 1;
         }
     }
 
@@ -323,7 +363,11 @@ impl Requests {
         // What was repeated sooner than an answer can come back is not what the responder lacked.
         let is_repeated =
             self.seq.ring.get(x).is_some_and(|sent| sent.flags & (SENT_AGAIN | RETRANSMITTED) != 0);
-        let is_too_soon = is_repeated && self.rtt_min.is_some_and(|rtt| time - seen < i64::from(rtt) * 3 / 4);
+        // Where packets are late, an answer to one may be, too.
+        let latest = i64::try_from(self.counts.trouble().max_late_ns).unwrap_or(i64::MAX);
+        let answered =
+            |rtt: u32| seen.saturating_add(i64::from(rtt) * 3 / 4).saturating_add(latest.min(rtt.into()));
+        let is_too_soon = is_repeated && self.rtt_min.is_some_and(|rtt| time < answered(rtt));
         let next = self.next_packet(x);
         let after = [next, self.next_packet(next)].map(|x| self.seq.ring.get(x).map(|sent| time - sent.time));
         let asked = AskedFor { after, behind: most.saturating_sub(1) };
@@ -362,8 +406,7 @@ impl Requests {
 
     /// Whether the tap saw this packet after the last NAK for it, if there was one.
     pub(super) fn has_passed_since_asked(&self, x: u64) -> bool {
-        let asked = self.trouble.get().map(|trouble| [trouble.asked, trouble.asked_before]);
-        let asked = asked.into_iter().flatten().flatten().filter(|nak| nak.x == x).map(|nak| nak.time).max();
+        let asked = self.trouble.get().and_then(|trouble| trouble.last_nak(x, i64::MAX)).map(|nak| nak.time);
         let sent = self.seq.ring.get(x).filter(|_| x < self.seq.hi && self.seq.rare.holes.get(x).is_none());
         sent.is_some_and(|sent| asked.is_none_or(|asked| sent.time > asked))
     }
@@ -411,8 +454,7 @@ impl Requests {
     ) {
         let (place, certain) = lost.map_or((None, false), |(place, certain)| (Some(place), certain));
         let trouble = &mut *self.trouble;
-        let asked = trouble.asked.take_if(|nak| x >= nak.x && x <= nak.hi.max(nak.x) && nak.time <= time);
-        let asked = asked.or_else(|| trouble.asked_before.take_if(|nak| nak.x == x && nak.time <= time));
+        let asked = trouble.take_nak(x, time);
         let not_ready = trouble.not_ready.take_if(|rnr| rnr.x == x && rnr.time <= time);
         let waited = time - self.last_progress.max(before.map_or(i64::MIN, |(sent, _)| sent));
         let floor = self.timeout_floor(config);
@@ -512,7 +554,8 @@ impl Requests {
                 }
             }
             Trigger::ImpliedNak | Trigger::Unknown => {
-                if place.is_none() && end > self.una {
+                // What has an answer had arrived.
+                if place.is_none() && end > self.una && !self.reads.is_answered(x) {
                     self.suspect(x, end, time);
                 }
             }

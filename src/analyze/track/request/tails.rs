@@ -32,9 +32,23 @@ pub(crate) struct Tail {
     pub(crate) most: u64,
     /// The sender went back without a silence: it was asked to.
     pub(crate) is_asked: bool,
+    /// So many PSNs were outstanding before it, and nothing was answered yet.
+    pub(crate) unanswered: Option<u64>,
 }
 
-heap! { Tails { latest } Tail {} }
+/// A silence in which a timer may have expired more than once.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Wait {
+    pub(crate) ns: i64,
+    /// Packets that the timer was for.
+    pub(crate) outstanding: u64,
+    /// More do not fit into that time.
+    pub(crate) room: u64,
+    /// It ends with the first timeout.
+    pub(crate) since_seen: bool,
+}
+
+heap! { Tails { latest } Tail {} Wait {} }
 
 /// Tails that are kept; of older ones, the sums.
 const LATEST: usize = 64;
@@ -63,8 +77,12 @@ impl Tails {
     /// The most packets of all tails, where the sender has come to `hi` since and has had `reach` outstanding at most: those where a
     /// timer may have expired, and those where it was asked to go back.
     pub(crate) fn most(&self, hi: u64, reach: u64) -> (u64, u64) {
+        let window = Some(reach).filter(|&reach| reach > 0);
         let reach = reach.max(self.farthest);
         self.latest.iter().fold((self.timed, self.asked), |(timed, asked), tail| {
+            // Nobody has more outstanding at first than later.
+            let window = window.zip(tail.unanswered).map(|(window, had)| window.saturating_sub(had));
+            let tail = Tail { most: tail.most.min(window.unwrap_or(u64::MAX)), ..*tail };
             match (tail.is_asked, tail.until(hi, reach)) {
                 (false, most) => (timed.saturating_add(most), asked),
                 (true, most) => (timed, asked.saturating_add(most)),
