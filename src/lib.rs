@@ -29,7 +29,7 @@
 //! | [`counters`] | `analyze` | the counters of two hosts beside a capture |
 //! | [`fabric`] | `analyze` | a subnet of InfiniBand: nodes, ports, links, routes, managers, counters, from management datagrams |
 //! | [`nvme`] | `analyze` | NVMe over RDMA: commands, their latencies, and what their time went to |
-//! | [`commands`] | `analyze` | commands of NFS, iSER, SRP, SMB Direct and RDS, their latencies, and what their time went to |
+//! | [`commands`] | `analyze` | commands of NFS, iSER, SRP, SMB Direct, RDS, LNet and SMC-R, their latencies, and what their time went to |
 //! | [`entropy`] | `analyze` | UDP source ports of connections, and which of them share a path |
 //! | [`plot`] | `analyze` | pictures of what the analysis has found |
 //!

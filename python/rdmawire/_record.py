@@ -164,7 +164,9 @@ class ReportMethods(Record):
     def __repr__(self) -> str:
         report = self._as_report()
         files = ", ".join(report.capture.files) or "?"
-        return f"<Report of {files}: {report.capture.packets} packets, {len(report.flows)} flows, {len(report.findings)} findings>"
+        counts = [(report.capture.packets, "packet"), (len(report.flows), "flow"), (len(report.findings), "finding")]
+        said = ", ".join(f"{n} {name}" if n == 1 else f"{n} {name}s" for n, name in counts)
+        return f"<Report of {files}: {said}>"
 
 
 def _report_of_json(text: str) -> Report:

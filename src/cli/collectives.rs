@@ -20,7 +20,7 @@ use super::{
 use rdmawire::report::{
     Capture, CollectiveConnection, CollectiveOperation, CollectiveRequest, Collectives as Report, OneSided,
     OneSidedQueuePair, OneSidedRail, SetClock, clean, json,
-    units::{bits, bytes, count, duration, percent, several, utc},
+    units::{bits, bytes, count, duration, mean, percent, several, utc},
 };
 
 /// Show the requests of NCCL's transport, what their time went to, and who was waited for.
@@ -124,6 +124,19 @@ impl Collectives {
     }
 }
 
+/// Why collectives may not be seen where so many frames are cut; empty where none is.
+pub(super) fn cut_frames(cut: u64) -> String {
+    let are = match cut {
+        0 => return String::new(),
+        1 => "1 frame is".into(),
+        _ => format!("{} frames are", count(cut)),
+    };
+    format!(
+        "{are} cut, and what tells collectives may be missing: addresses, keys and immediate data end 74 bytes after the start of a frame over \
+         IPv4, 94 over IPv6; 128 bytes of each frame show all."
+    )
+}
+
 /// There are none; `cut`: frames of which the capture has only the first part.
 fn write_none(cut: u64, out: &mut impl Write) -> io::Result<()> {
     writeln!(
@@ -131,12 +144,7 @@ fn write_none(cut: u64, out: &mut impl Write) -> io::Result<()> {
         "No collectives: no clear-to-send elements, and no immediate data that is the size of its message."
     )?;
     if cut > 0 {
-        writeln!(
-            out,
-            "{} cut, and what tells collectives may be missing: addresses, keys and immediate data end 74 bytes after the start of a frame over \
-             IPv4, 94 over IPv6; 128 bytes of each frame show all.",
-            if cut == 1 { "1 frame is".into() } else { format!("{} frames are", count(cut)) }
-        )?;
+        writeln!(out, "{}", cut_frames(cut))?;
     }
     Ok(())
 }
@@ -311,7 +319,7 @@ fn queue_pair(one: &OneSidedQueuePair) -> Vec<String> {
         (one.small_writes.unwrap_or(0), "small WRITEs"),
     ];
     let signals = signals.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", count(*n)));
-    let under_way = one.outstanding.map(|n| format!("{n:.1}"));
+    let under_way = one.outstanding.map(mean);
     vec![
         one.rail.to_string(),
         format!("{:#x}", one.dest_qp),

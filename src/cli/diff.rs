@@ -43,7 +43,7 @@ pub(super) struct Diff {
     /// The longest delay between two captures: how long a packet waits for its other record.
     #[arg(long, value_name = "TIME", value_parser = units::positive_duration, default_value = "1s")]
     window: u64,
-    /// How many packets of each capture wait at a time.
+    /// How many packets of each capture wait at a time; fewer, where --max-memory leaves no room.
     #[arg(long, value_name = "N", value_parser = units::count, default_value = "262144")]
     max_waiting: u64,
     /// Rows of each list; 0: all.
@@ -64,11 +64,9 @@ impl Diff {
             );
         }
         let analyze = self.tracking.options(captures.len());
-        let options = Options {
-            analyze: analyze.clone(),
-            window_ns: self.window,
-            max_waiting: usize::try_from(self.max_waiting).unwrap_or(usize::MAX),
-        };
+        let max_waiting = usize::try_from(self.max_waiting).unwrap_or(usize::MAX);
+        let options = Options { analyze: analyze.clone(), window_ns: self.window, max_waiting };
+        let options = options.within(captures.len());
         super::signals::end_on_signal(&STOP);
         let mut sources = captures.iter().map(|parts| open_parts(parts)).collect::<Result<Vec<_>, _>>()?;
         let mut taps = Taps::new(options, captures.iter().map(|parts| name_of(parts)));

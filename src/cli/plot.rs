@@ -6,7 +6,7 @@ use anyhow::{Context, anyhow, bail};
 use clap::{Args, ValueEnum};
 
 use super::{
-    Outcome,
+    Outcome, collectives,
     output::{self, Kind},
     signals::{STOP, end_on_signal},
     terminal::{self, Color},
@@ -90,7 +90,7 @@ impl Plot {
         // A wrong path is known before the work.
         let to = self.output.as_ref().map(|path| output::create(path, Kind::Svg, self.force)).transpose()?;
         let mut source = Trace::open_all(&captures)?;
-        let (ended, is_all) = self.tracking.follow_with(&mut source, Timeline::default())?;
+        let (ended, is_all) = self.tracking.follow_with(&mut source, self.tracking.timeline())?;
         let timeline = ended.metric().ok_or_else(|| anyhow!("the analysis kept no timeline"))?;
         let scene = self.scene(&name_of_trace(&captures), &ended.report(), timeline)?;
         let draw = |error: String| anyhow!("cannot draw: {error}");
@@ -143,7 +143,12 @@ impl Plot {
                 What::Latency => "no latency could be measured: that needs both directions of a connection",
                 _ => "there is nothing to draw",
             };
-            return Err(anyhow!("{name}: {what}"));
+            let cut = match self.what {
+                What::Waits => collectives::cut_frames(report.head.capture.truncated_packets),
+                _ => String::new(),
+            };
+            let stop = if cut.is_empty() { "" } else { ". " };
+            return Err(anyhow!("{name}: {what}{stop}{cut}"));
         }
         Ok(scene)
     }

@@ -12,7 +12,11 @@ use super::{
 };
 use rdmawire::{
     analyze::{
-        Analysis, Ended, KnownConnection, Links, Options, QosMap, StormProfile, TrimProfile, metric::Metric,
+        Analysis, Ended, KnownConnection, Links, Options, QosMap, StormProfile, TrimProfile,
+        metric::{
+            Metric,
+            timeline::{self, Timeline},
+        },
     },
     capture::{self, Interface, Source},
     dissect::Dissection,
@@ -97,6 +101,11 @@ impl Tracking {
             connections: self.qp_map.as_ref().map_or_else(Vec::new, |map| map.0.clone()),
             ..Options::default()
         }
+    }
+
+    /// What pictures need, within the memory that the analysis may take.
+    pub(super) fn timeline(&self) -> Timeline {
+        Timeline::new(timeline::budget(self.options(1).max_memory), Vec::new())
     }
 
     /// The filter of `--filter`, if it is given.

@@ -440,10 +440,20 @@ fn show_frames(measures: &mut [Vec<Measure>], report: &View<'_>) {
             frames.extend(&finding.frames);
         }
     }
+    // A NAK is a frame of the flow that answers.
+    let opposite = |at: usize| {
+        let [a, b] = report.connections.row(report.flows.row(at)?.connection? as usize)?.flows;
+        Some(if a == at { b } else { a })
+    };
+    let answers: BTreeMap<usize, usize> = frames.keys().filter_map(|&at| Some((opposite(at)?, at))).collect();
     report.episodes.iter().for_each(|episode| {
         if let Some(frames) = frames.get_mut(&episode.flow).filter(|frames| frames.len() < 1000) {
             frames.extend(episode.nak_frame);
             frames.push(episode.first_retransmit_frame);
+        }
+        let answer = answers.get(&episode.flow).and_then(|at| frames.get_mut(at));
+        if let Some(frames) = answer.filter(|frames| frames.len() < 1000) {
+            frames.extend(episode.nak_frame);
         }
     });
     for frames in frames.values_mut() {

@@ -45,6 +45,8 @@ pub struct RowVerdict {
     pub peer_qp: Option<u32>,
     /// Of an acknowledgement: nanoseconds since the request packet that it acknowledges.
     pub ack_rtt_ns: Option<u64>,
+    /// The message that it is of: the number of the first frame of that which was seen.
+    pub message: Option<u64>,
 }
 
 /// A column.
@@ -267,6 +269,8 @@ pub static VERDICT_COLUMNS: &[Column] = columns! {
         verdict => verdict.epoch;
     ack_rtt_ns: I64 "Of an acknowledgement: nanoseconds since the request packet that it acknowledges was captured.",
         verdict => verdict.ack_rtt_ns;
+    message_first_frame: I64 "The message that it is of: the first frame of that which was seen, as `first_frame` in the table messages. With capture, it groups the packets of a message; data of a READ and answers to atomic operations are of the message that asked. Empty for ACKs, where the request was not seen, and for repeated packets of messages that are long over.",
+        verdict => verdict.message;
     peer_qp: I64 "The sender's queue pair: with src, the other end of the connection. Empty if that was not known when the packet came: the first packets of a connection are not paired yet, and the table flows has it for all of them.",
         verdict => verdict.peer_qp;
 };
@@ -477,7 +481,7 @@ impl fmt::Display for Name {
         match self {
             Name::Address(address) => write!(f, "{address}"),
             Name::Mac(mac) => write!(f, "{mac}"),
-            Name::Syndrome(syndrome) => write!(f, "{}", syndrome.meaning()),
+            Name::Syndrome(syndrome) => write!(f, "{syndrome}"),
             Name::Flow(uid) => write!(f, "{uid}"),
             Name::Note(layer, id) => write!(f, "{}.{id}", layer.layer()),
         }

@@ -10,7 +10,7 @@ use super::{Row, RowVerdict};
 use crate::{
     analyze::{
         Analysis, Class, Event, Facts, FlowId, Options,
-        metric::{Measured, Metric, Placed, Verdict, Wants, What},
+        metric::{Measured, Metric, Placed, Verdict, Wants, What, messages::Messages},
     },
     capture::Record,
     dissect::Dissection,
@@ -84,7 +84,7 @@ impl<F: Form> Rows<F> {
     /// Begins with another capture; the one before [ends](Self::end). Without `analyze`, the rows have no verdicts.
     pub fn begin(&mut self, capture: &str, options: Options, analyze: bool) {
         self.end();
-        self.analysis = analyze.then(|| Analysis::with(options.clone(), Placing::default()));
+        self.analysis = analyze.then(|| Analysis::with(options.clone(), Placing::new()));
         (self.capture, self.options, self.frames) = (Arc::from(capture), options, 0);
     }
 
@@ -197,16 +197,23 @@ impl Undecided {
             epoch: verdict.epoch.or(known.epoch),
             peer_qp: verdict.peer_qp.or(known.peer_qp),
             ack_rtt_ns: verdict.ack_rtt_ns.or(known.ack_rtt_ns),
+            message: verdict.message.or(known.message),
         };
     }
 }
 
 /// Collects what is said of frames, by their numbers.
-#[derive(Default)]
 struct Placing {
     placed: Vec<(u64, RowVerdict)>,
     /// What the packet at hand shows: latencies are told before it is placed.
     ack_rtt_ns: Option<u64>,
+    messages: Messages,
+}
+
+impl Placing {
+    fn new() -> Placing {
+        Placing { placed: Vec::new(), ack_rtt_ns: None, messages: Messages::untold() }
+    }
 }
 
 impl Metric for Placing {
@@ -214,7 +221,8 @@ impl Metric for Placing {
         Wants { identity: true, measured: true, ..Wants::default() }
     }
 
-    fn on_measured(&mut self, _: FlowId, measured: &Measured) {
+    fn on_measured(&mut self, flow: FlowId, measured: &Measured) {
+        self.messages.on_measured(flow, measured);
         // Of several packets that are acknowledged at once, the last one was waiting for nothing else.
         if measured.what == What::AckRtt {
             let took = measured.took_ns();
@@ -226,7 +234,16 @@ impl Metric for Placing {
         let &Placed { frame, space, class, epoch, peer_qp, .. } = place;
         let uid = packet.key().zip(epoch).map(|(key, epoch)| key.uid(epoch));
         let ack_rtt_ns = self.ack_rtt_ns.take();
-        self.placed.push((frame, RowVerdict { space, class, uid, epoch, peer_qp, ack_rtt_ns }));
+        let message = self.messages.of_packet(packet, place);
+        self.placed.push((frame, RowVerdict { space, class, uid, epoch, peer_qp, ack_rtt_ns, message }));
+    }
+
+    fn on_retire(&mut self, flow: FlowId) {
+        self.messages.on_retire(flow);
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.messages.heap_bytes()
     }
 
     fn on_verdict(&mut self, verdict: &Verdict) {

@@ -306,8 +306,9 @@ impl Scene {
         let unit = Unit::of(&TIMES, all().flat_map(|series| &series.points));
         let mut scene = Scene::over_time(name(&flow.flow), &clock, unit.name);
         for (series, colour) in all().zip(MANY) {
+            let points = series.points.iter();
             let points =
-                series.points.iter().map(|&(ns, took_ns)| (clock.at(ns), took_ns as f64 / unit.size));
+                points.filter_map(|&(ns, took_ns)| Some((clock.at(ns), took_ns? as f64 / unit.size)));
             scene.add(&series.name, colour, Shape::Points(points.collect()));
         }
         scene
@@ -447,8 +448,8 @@ const RATES: [Unit; 4] = [
 
 impl Unit {
     /// The largest one of these that the largest value has twice.
-    fn of<'a>(units: &[Unit; 4], points: impl Iterator<Item = &'a (i64, u64)>) -> Unit {
-        let most = points.map(|(_, value)| *value).max().unwrap_or(0) as f64;
+    fn of<'a>(units: &[Unit; 4], points: impl Iterator<Item = &'a (i64, Option<u64>)>) -> Unit {
+        let most = points.filter_map(|(_, value)| *value).max().unwrap_or(0) as f64;
         units.iter().rev().copied().find(|unit| most >= 2.0 * unit.size).unwrap_or(units[0])
     }
 }
@@ -457,7 +458,7 @@ impl Unit {
 fn steps(series: &Series, clock: &Clock, unit: Unit) -> Shape {
     let mut path: Vec<Point> = Vec::with_capacity(2 * series.points.len());
     for &(ns, value) in &series.points {
-        let (x, y) = (clock.at(ns), value as f64 / unit.size);
+        let (x, y) = (clock.at(ns), value.unwrap_or(0) as f64 / unit.size);
         path.extend(path.last().map(|&(_, before)| (x, before)));
         path.push((x, y));
     }

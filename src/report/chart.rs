@@ -66,9 +66,9 @@ pub struct Series {
     /// Packets, in a chart of marks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<Mark>,
-    /// Time and value, in other charts.
+    /// Time and value, in other charts; without a value, there is nothing to draw until the next one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub points: Vec<(i64, u64)>,
+    pub points: Vec<(i64, Option<u64>)>,
 }
 
 /// Packets that follow each other: times of the first and the last, their values, how many, and the frame of the first, from 1; 0

@@ -346,7 +346,7 @@ const SECTIONS: &[Section] = &[
         .titled("Classes by pair of hosts")
         .table(
             "pair_classes",
-            "Traffic from host to host by kind, DSCP and priority, or service level and virtual lane",
+            "Traffic from host to host by kind, DSCP and PCP, or service level and virtual lane",
         )
         .below(text::pair_classes),
     Section::new("DCBX", |head| {

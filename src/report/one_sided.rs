@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     Summary, Why, clean,
-    units::{bytes, count, duration, percent, several},
+    units::{bytes, count, duration, mean, percent, several},
 };
 
 records! {
@@ -198,7 +198,7 @@ impl OneSidedQueuePair {
             text += &format!(", complete after {}", took.quantile(took.p50, duration));
         }
         if let Some(outstanding) = self.outstanding {
-            text += &format!(", {outstanding:.1} under way at a time");
+            text += &format!(", {} under way at a time", mean(outstanding));
         }
         text
     }

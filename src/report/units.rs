@@ -15,10 +15,19 @@ pub fn between([least, most]: Bounds) -> String {
     if least == most { count(least) } else { format!("{} to {}", count(least), count(most)) }
 }
 
-/// Losses, and the packets lost with them: "17 losses (8 to 2,678 packets)"; `place`: where, " after the tap".
+/// Losses, and the packets lost with them: "17 losses (8 to 2,678 packets)"; `place`: where, " after the tap". Packets that nobody recovered are
+/// no loss of this kind: "3 packets lost".
 pub fn losses(episodes: u64, place: &str, packets: Bounds) -> String {
     let plural = plural(if packets == [1; 2] { 1 } else { 2 }, "packet");
+    if episodes == 0 && packets[0] > 0 {
+        return format!("{} {plural} lost{place}", between(packets));
+    }
     format!("{}{place} ({} {plural})", several(episodes, "loss"), between(packets))
+}
+
+/// A mean number of things: "2.4"; a few that are seldom there do not read as if there were none.
+pub fn mean(n: f64) -> String {
+    if n > 0.0 && n < 0.05 { "<0.1".into() } else { format!("{n:.1}") }
 }
 
 /// A priority of pauses; `None` is 802.3x, which stops all of them.

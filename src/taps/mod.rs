@@ -50,8 +50,23 @@ pub struct Options {
     pub analyze: analyze::Options,
     /// How long a packet waits for its record at the other tap, in nanoseconds: more than the longest delay between them.
     pub window_ns: u64,
-    /// How many packets of each tap wait at a time: a bound on memory, about 300 bytes each.
+    /// How many packets of each tap wait at a time: a bound on memory, see [`within`](Self::within).
     pub max_waiting: usize,
+}
+
+impl Options {
+    /// Keeps the packets that wait, and the analysis of each of so many taps, within the memory that each analysis had.
+    #[must_use]
+    pub fn within(mut self, taps: usize) -> Options {
+        /// Bytes of a packet that waits, with what finds it.
+        const EACH: usize = 256;
+        let waiting = self.analyze.max_memory / 4;
+        self.analyze.max_memory -= waiting;
+        // But for the first and the last, a tap has two neighbours.
+        let sides = if taps > 2 { 2 } else { 1 };
+        self.max_waiting = self.max_waiting.min((waiting / sides / EACH).max(1));
+        self
+    }
 }
 
 impl Default for Options {
@@ -156,13 +171,13 @@ impl Taps {
 
     /// Ends the comparison.
     pub fn finish(mut self) -> Diff {
-        let mut reports = Vec::new();
+        let mut peers = results::Peers::default();
         let mut described = Vec::new();
         for (at, tap) in std::mem::take(&mut self.taps).into_iter().enumerate() {
             sides(&mut self.segments, at).for_each(|(segment, side)| segment.end(side));
-            let (report, classes) = tap.analysis.finish_with::<Classes>();
-            tell(&mut self.segments, at, classes.unwrap_or_default().0);
-            reports.push(report);
+            let ended = tap.analysis.end();
+            results::add_peers(&ended.report(), &mut peers);
+            tell(&mut self.segments, at, ended.into_metric::<Classes>().unwrap_or_default().0);
             described.push(report::diff::Tap {
                 name: tap.name,
                 frames: tap.frames,
@@ -174,7 +189,7 @@ impl Taps {
             });
         }
         self.segments.iter_mut().for_each(SegmentMatch::finish);
-        results::diff(described, self.segments, &reports)
+        results::diff(described, self.segments, &peers)
     }
 
     /// Hands on what the analysis of a tap has found.

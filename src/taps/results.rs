@@ -11,15 +11,14 @@ use super::{
 use crate::{
     opcode::{Direction as Space, Service},
     report::{
-        Class, Fate, OrderBy, Reason, Report,
+        Class, Fate, OrderBy, Reason, View,
         diff::{self, Clock, Delay, Diff, Direction, DscpChange, Loss, Passage, SCHEMA},
     },
     wire::Psn,
 };
 
-/// Makes the report, from the taps, the segments between them, and what the analysis of each tap says.
-pub(super) fn diff(mut taps: Vec<diff::Tap>, segments: Vec<SegmentMatch>, reports: &[Report]) -> Diff {
-    let peers = peers(reports);
+/// Makes the report, from the taps, the segments between them, and the opposite flows that the analysis of any tap knows.
+pub(super) fn diff(mut taps: Vec<diff::Tap>, segments: Vec<SegmentMatch>, peers: &Peers) -> Diff {
     let mut report = Diff { schema: SCHEMA.into(), ..Diff::default() };
     let all: Vec<Judged> = segments
         .iter()
@@ -40,7 +39,7 @@ pub(super) fn diff(mut taps: Vec<diff::Tap>, segments: Vec<SegmentMatch>, report
         for side in 0..2 {
             taps[at + side].untracked = taps[at + side].untracked.max(judged.segment.untracked[side]);
         }
-        let (mut segment, losses) = judged.report(at, &beyond, &peers);
+        let (mut segment, losses) = judged.report(at, &beyond, peers);
         let is_apart = segment.directions.iter().all(|direction| direction.counts.delivered == 0);
         if is_apart && taps[at].packets > 0 && taps[at + 1].packets > 0 {
             // Other places, or other times: no packet is known to be lost.
@@ -60,20 +59,25 @@ pub(super) fn diff(mut taps: Vec<diff::Tap>, segments: Vec<SegmentMatch>, report
 type Name = (String, String, u32);
 
 /// From each flow to the opposite one, as any tap knows.
-fn peers(reports: &[Report]) -> HashMap<Name, Name> {
-    let mut peers = HashMap::new();
-    for report in reports {
-        let name =
-            |at: usize| report.flows.get(at).map(|flow| (flow.src.clone(), flow.dst.clone(), flow.dest_qp));
-        for connection in &report.connections {
-            let [a, b] = connection.flows;
-            if let (Some(a), Some(b)) = (name(a), name(b)) {
-                peers.insert(a.clone(), b.clone());
-                peers.insert(b, a);
-            }
+pub(super) type Peers = HashMap<Name, Name>;
+
+/// Adds those that the analysis of a tap knows. The rows of its report are made one by one.
+pub(super) fn add_peers(report: &View<'_>, peers: &mut Peers) {
+    let names: Vec<Name> = report
+        .flows
+        .iter()
+        .map(|flow| {
+            let flow = flow.into_owned();
+            (flow.src, flow.dst, flow.dest_qp)
+        })
+        .collect();
+    for connection in report.connections.iter() {
+        let [a, b] = connection.flows;
+        if let (Some(a), Some(b)) = (names.get(a), names.get(b)) {
+            peers.insert(a.clone(), b.clone());
+            peers.insert(b.clone(), a.clone());
         }
     }
-    peers
 }
 
 /// A segment of which it is known which tap comes first.
@@ -126,12 +130,7 @@ impl Judged<'_> {
     }
 
     /// The segment's part of the report. `at` is the first tap's index, `beyond` what the segments behind either side have seen.
-    fn report(
-        &self,
-        at: usize,
-        beyond: &[HashSet<Mark>; 2],
-        peers: &HashMap<Name, Name>,
-    ) -> (diff::Segment, Vec<Loss>) {
+    fn report(&self, at: usize, beyond: &[HashSet<Mark>; 2], peers: &Peers) -> (diff::Segment, Vec<Loss>) {
         let tally = self.tally();
         let names: Vec<Name> = tally.flows.iter().map(|flow| self.name(flow)).collect();
         let by_name: HashMap<&Name, &FlowTally> = names.iter().zip(&tally.flows).collect();

@@ -200,6 +200,11 @@ fn frames_cut_too_short_are_said() {
     ended(cli().args(["rewrite", "--snaplen", "64", "pcaps/nccl_sizes-A.pcap.zst"]).arg(&cut));
     let said = printed(cli().arg("collectives").arg(&cut));
     assert!(said.contains("No collectives") && said.contains("frames are cut"), "{said}");
+    // The picture says the same.
+    let plot = cli().args(["plot", "waits"]).arg(&cut).output().unwrap();
+    let (_, why) = said.split_once('\n').unwrap();
+    let error = String::from_utf8(plot.stderr).unwrap();
+    assert!(!plot.status.success() && error.contains(why.trim()), "{error}");
     let whole = printed(cli().args(["collectives", "pcaps/nccl_sizes-A.pcap.zst"]));
     assert!(!whole.contains("cut"), "{whole}");
 }

@@ -286,6 +286,7 @@ fn a_recipe_says_what_it_says() {
     let aeth =
         recipe::parse("lrh / bth opcode=RC_ACKNOWLEDGE / aeth syndrome=psn-sequence-error msn=3").unwrap();
     assert_eq!(aeth.get::<Aeth>().unwrap().syndrome(), Syndrome::PSN_SEQUENCE_ERROR);
+    assert_eq!(Syndrome::PSN_SEQUENCE_ERROR.to_string(), "NAK, PSN sequence error");
     assert_eq!(aeth.link(), Link::INFINIBAND);
     // What is given is kept, checksum asked for is computed.
     let lie = recipe::parse("ip total_len=40 / udp checksum=auto / bth / payload 'a / b'").unwrap();

@@ -10,6 +10,7 @@ use std::{
 use crate::support::{
     frames::Roce,
     programs::{cli, done, skip},
+    scratch::Scratch,
 };
 use rdmawire::{
     capture::{self, Format, Record, Sink, Time},
@@ -355,6 +356,31 @@ fn latencies_over_time_are_those_of_the_report() {
             assert!(drawn > 0, "{capture} {title}");
         }
     }
+}
+
+/// A silence has no time between packets, and a burst that is acknowledged at once was outstanding nevertheless.
+#[test]
+fn a_silence_is_a_gap_and_a_burst_is_outstanding() {
+    let scratch = Scratch::new("html-gap");
+    let capture = scratch.join("pauses.pcapng");
+    run(&["craft", "examples/scenarios/pause-tree.toml", "-o", capture.to_str().unwrap()]);
+    let capture = scratch.join("pauses-l1.pcapng").to_str().unwrap().to_owned();
+    let data = &islands(&page(&[&capture]))[0];
+    let pictures = data["pictures"].as_array().unwrap();
+    let of_flow = pictures.iter().find(|one| one["flow"] == 0).unwrap();
+    let points = |title: &str| {
+        let chart = of_flow["charts"].as_array().unwrap().iter().find(|chart| chart["title"] == title);
+        chart.unwrap()["series"][0]["points"].as_array().unwrap().clone()
+    };
+    // The link is paused for 250 ms of 300.
+    let gaps = points("Time between packets");
+    let silent = gaps.windows(2).filter(|two| two[0][1].is_null());
+    let longest = silent.map(|two| two[1][0].as_i64().unwrap() - two[0][0].as_i64().unwrap()).max();
+    assert!(longest.is_some_and(|ns| ns > 200_000_000), "{longest:?}");
+    assert!(gaps.iter().all(|point| point[1] != 0), "{gaps:?}");
+    // What was held back leaves at once, 64 packets a message, and waits for its acknowledgements.
+    let most = points("Outstanding packets").iter().filter_map(|point| point[1].as_u64()).max().unwrap();
+    assert!(most >= 64, "{most}");
 }
 
 /// A page, a trace and tables come from one run, beside the JSON.

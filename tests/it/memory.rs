@@ -3,7 +3,10 @@
 use std::net::Ipv4Addr;
 
 use rdmawire::{
-    analyze::{Analysis, Options},
+    analyze::{
+        Analysis, Ended, Options,
+        metric::timeline::{self, Timeline},
+    },
     capture::{Record, Time},
     craft::Packet,
     dissect::Link,
@@ -133,13 +136,10 @@ fn where_nothing_is_left_to_give_up_flows_are_evicted() {
     assert!(report.head.capture.evicted_flows > 0);
 }
 
-#[test]
-fn metrics_are_bounded_too_and_what_they_hold_is_taken_off_the_flows_share() {
-    const PAIRS: u32 = 600_000;
-    let max_memory = 40 << 20;
-    let mut analysis = Analysis::new(Options { max_memory, ..Options::default() });
+/// Packets of ever new pairs of hosts: the most memory on the way, and the analysis at its end.
+fn ever_new_pairs(pairs: u32, mut analysis: Analysis) -> (usize, Ended) {
     let mut most = 0;
-    for n in 0..PAIRS {
+    for n in 0..pairs {
         let bth = Bth::default().with_opcode(Opcode::RC_WRITE_MIDDLE).with_dest_qp(Qpn(n % Psn::SPACE));
         let frame = Packet::rocev2(Ipv4Addr::from_bits(n), Ipv4Addr::from_bits(!n)).push(bth).build();
         let (time, link, wire_len) = (Time(n as i64 * 100), Link::ETHERNET, frame.len() as u32);
@@ -149,8 +149,33 @@ fn metrics_are_bounded_too_and_what_they_hold_is_taken_off_the_flows_share() {
         }
     }
     println!("{most} bytes");
+    (most, analysis.end())
+}
+
+#[test]
+fn metrics_are_bounded_too_and_what_they_hold_is_taken_off_the_flows_share() {
+    const PAIRS: u32 = 600_000;
+    let max_memory = 40 << 20;
+    let (most, ended) = ever_new_pairs(PAIRS, Analysis::new(Options { max_memory, ..Options::default() }));
     assert!(most <= max_memory, "{most}");
-    let report = analysis.finish();
-    assert!(report.head.capture.evicted_flows > 0);
-    assert_eq!(report.head.capture.packets, PAIRS as u64);
+    let capture = &ended.report().head.capture;
+    assert!(capture.evicted_flows > 0);
+    assert_eq!(capture.packets, PAIRS as u64);
+}
+
+/// Flows of one packet each are all alike: half of them are left out nevertheless, and what pictures hold is taken off the flows' share.
+#[test]
+fn pictures_of_very_many_flows_are_within_the_budget() {
+    const PAIRS: u32 = 200_000;
+    let max_memory = 64 << 20;
+    let budget = timeline::budget(max_memory);
+    let timeline = Timeline::new(budget, Vec::new());
+    let options = Options { max_memory, ..Options::default() };
+    let (most, ended) = ever_new_pairs(PAIRS, Analysis::with(options, timeline));
+    assert!(most <= max_memory, "{most}");
+    let timeline = ended.metric::<Timeline>().unwrap();
+    assert!(timeline.bytes() <= budget / 4 * 5, "{} of {budget}", timeline.bytes());
+    let kept: u64 = timeline.lines().map(|line| line.stretches().count() as u64).sum();
+    assert!(kept > 1000 && timeline.left_out() > 0, "{kept} {}", timeline.left_out());
+    assert_eq!(kept + timeline.left_out(), PAIRS as u64);
 }

@@ -141,6 +141,45 @@ fn messages(capture: &str) -> BTreeMap<String, Vec<Value>> {
     by_flow
 }
 
+/// Rows of packets say which message they are of: as many as the table of messages counts, and what answers a READ or an atomic operation.
+#[test]
+fn packets_are_of_their_messages() {
+    let mut answered = BTreeMap::new();
+    for capture in CAPTURES {
+        let told: BTreeMap<u64, Value> = messages(capture)
+            .into_values()
+            .flatten()
+            .map(|message| (message["first_frame"].as_u64().unwrap(), message))
+            .collect();
+        let mut found: BTreeMap<u64, u64> = BTreeMap::new();
+        for row in packets(&[capture], &[]) {
+            let Some(first) = row["message_first_frame"].as_u64() else {
+                assert_ne!((&row["space"], &row["class"]), (&"request".into(), &"new".into()), "{row}");
+                continue;
+            };
+            let message = &told[&first];
+            if row["space"] == "request" {
+                assert_eq!(row["uid"], message["uid"], "{row}");
+                let is_copy = matches!(row["class"].as_str(), Some("capture_duplicate" | "trimmed"));
+                *found.entry(first).or_default() += !is_copy as u64;
+                continue;
+            }
+            assert_eq!((&row["src"], &row["dst"]), (&message["dst"], &message["src"]), "{row}");
+            *answered.entry(message["operation"].as_str().unwrap().to_owned()).or_insert(0) += 1;
+            if let (Some(last), Some(psn)) = (message["last_psn"].as_u64(), row["bth_psn"].as_u64()) {
+                assert!((last + (1 << 24) - psn) % (1 << 24) < 1 << 23, "{row} {message}");
+            }
+        }
+        for (first, message) in told {
+            let (is, want) = (found.get(&first).copied(), message["packets"].as_u64());
+            assert_eq!(is, want, "{capture}: {message}");
+        }
+    }
+    let kinds: Vec<&str> = answered.keys().map(String::as_str).collect();
+    assert_eq!(kinds, ["compare-swap", "fetch-add", "read"], "{answered:?}");
+    assert!(answered["read"] > 10_000, "{answered:?}");
+}
+
 #[test]
 fn messages_are_those_of_the_report() {
     let mut clean = 0;

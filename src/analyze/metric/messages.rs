@@ -18,7 +18,7 @@ use crate::{
 /// followed by [`Messages::KEPT`] others of its flow, for it may still be retransmitted; or when it is pushed out. At most
 /// [`Messages::MOST`] are kept at a time.
 pub struct Messages {
-    tell: Box<dyn FnMut(&report::Message) + Send>,
+    tell: Option<Box<dyn FnMut(&report::Message) + Send>>,
     flows: Vec<Flow>,
     kept: usize,
 }
@@ -70,7 +70,12 @@ impl Messages {
 
     /// The metric that calls this function.
     pub fn new(tell: impl FnMut(&report::Message) + Send + 'static) -> Messages {
-        Messages { tell: Box::new(tell), flows: Vec::new(), kept: 0 }
+        Messages { tell: Some(Box::new(tell)), ..Messages::untold() }
+    }
+
+    /// The metric that calls nobody: for [`of_packet`](Self::of_packet).
+    pub(crate) fn untold() -> Messages {
+        Messages { tell: None, flows: Vec::new(), kept: 0 }
     }
 
     /// Tells of all messages that are kept: the capture is over.
@@ -82,7 +87,9 @@ impl Messages {
     fn empty(&mut self, flow: &mut Flow) {
         while let Some(message) = flow.list.pop_front() {
             self.kept -= 1;
-            (self.tell)(&flow.row(&message));
+            if let Some(tell) = &mut self.tell {
+                tell(&flow.row(&message));
+            }
         }
     }
 
@@ -103,9 +110,59 @@ impl Messages {
             let Some(message) = flow.list.pop_front() else { return };
             self.kept -= 1;
             flow.told = flow.told.max(message.end.unwrap_or(message.at));
-            let row = flow.row(&message);
-            (self.tell)(&row);
+            if let Some(tell) = &mut self.tell {
+                tell(&flow.row(&message));
+            }
         }
+    }
+
+    /// Takes a packet, as [`on_packet`](Metric::on_packet) does. Returns which message it is of: the number of the first frame of that
+    /// which was seen. `None` where it is of none, or of one that is not kept any more.
+    pub(crate) fn of_packet(&mut self, packet: &Facts, place: &Placed) -> Option<u64> {
+        let id = place.flow?;
+        let direction = packet.opcode().direction();
+        match (place.space?, place.class) {
+            (_, Some(Class::Corrupt)) => None,
+            (Space::Request, class) if direction == Direction::Request => {
+                let is_sent = !matches!(class, Some(Class::CaptureDuplicate | Class::Trimmed));
+                if is_sent {
+                    self.take(id, packet, place)
+                } else {
+                    self.flows.get(id.0 as usize)?.of_copy(packet)
+                }
+            }
+            (Space::Response, _) => self.flows.get(place.peer?.0 as usize)?.of_answer(packet),
+            _ => None,
+        }
+    }
+
+    /// Takes a request of a sender.
+    fn take(&mut self, id: FlowId, packet: &Facts, place: &Placed) -> Option<u64> {
+        let at = id.0 as usize;
+        if self.flows.len() <= at {
+            self.flows.resize_with(at + 1, Flow::default);
+        }
+        let epoch = place.epoch.unwrap_or(0);
+        if self.flows[at].ends.is_none() || self.flows[at].epoch != epoch {
+            let mut before = std::mem::take(&mut self.flows[at]);
+            self.empty(&mut before);
+            let newest = BASE + packet.psn().0 as u64;
+            let uid = packet.key().map_or_else(String::new, |key| key.uid(epoch).to_string());
+            self.flows[at] = Flow { epoch, newest, uid, ..Flow::default() };
+        }
+        let flow = &mut self.flows[at];
+        flow.ends =
+            packet.source().zip(packet.destination()).zip(packet.dest_qp()).map(|((a, b), qp)| (a, b, qp.0));
+        flow.service = Some(packet.opcode().service());
+        flow.encapsulation = Some(packet.encapsulation());
+        let x = packet.psn().unwrap_near(flow.newest);
+        flow.newest = flow.newest.max(x);
+        let (message, is_new) = flow.take(x, packet, place)?;
+        self.kept += is_new as usize;
+        if is_new {
+            self.shrink(id);
+        }
+        Some(message)
     }
 }
 
@@ -118,8 +175,35 @@ impl Flow {
         }
     }
 
-    /// Takes a packet. Returns whether there is one more message.
-    fn take(&mut self, x: u64, packet: &Facts, place: &Placed) -> bool {
+    /// The message that a copy of a packet is of, or one that was trimmed.
+    fn of_copy(&self, packet: &Facts) -> Option<u64> {
+        let x = packet.psn().unwrap_near(self.newest);
+        let message = self.list.get(self.before(x)?)?;
+        let begins = matches!(packet.opcode().shape().position, Position::First | Position::Only);
+        (message.at == x || !begins && message.may_have(x)).then_some(message.first.0)
+    }
+
+    /// The message that data of a READ, or the answer to an atomic operation, is of.
+    fn of_answer(&self, packet: &Facts) -> Option<u64> {
+        let x = packet.psn().unwrap_near(self.newest);
+        let message = self.list.get(self.before(x)?)?;
+        let shape = packet.opcode().shape();
+        let is_its = match (shape.operation?, message.opcode.operation()?) {
+            (Operation::ReadResponse, Operation::ReadRequest) => {
+                // A READ whose request was not seen must not take its data for the one before.
+                let is_full = matches!(shape.position, Position::First | Position::Middle);
+                let begins_at = (x - message.at).saturating_mul(packet.payload().into());
+                message.end.is_none_or(|end| x <= end)
+                    && !(is_full && message.stated.is_some_and(|size| begins_at >= size.into()))
+            }
+            (Operation::AtomicAcknowledge, Operation::CompareSwap | Operation::FetchAdd) => message.at == x,
+            _ => false,
+        };
+        is_its.then_some(message.first.0)
+    }
+
+    /// Takes a packet. Returns the first frame of its message, and whether there is one more message.
+    fn take(&mut self, x: u64, packet: &Facts, place: &Placed) -> Option<(u64, bool)> {
         let shape = packet.opcode().shape();
         let (begins, ends) = (
             matches!(shape.position, Position::First | Position::Only),
@@ -131,15 +215,13 @@ impl Flow {
         let known = at.and_then(|at| self.list.get(at)).filter(|known| {
             // A READ that is retransmitted may ask for the rest only.
             let is_rest = is_read && is_again && known.opcode.operation() == Some(Operation::ReadRequest);
-            known.at == x
-                || is_rest
-                || !begins && known.end.is_none_or(|end| x <= end) && !known.is_one_packet()
+            known.at == x || is_rest || !begins && known.may_have(x)
         });
         let mut is_more = known.is_none();
         let at = match (at, is_more) {
             (Some(at), false) => at,
             _ if x <= self.told && !matches!(place.class, Some(Class::New | Class::LateOriginal)) => {
-                return false;
+                return None;
             }
             (at, _) => {
                 let at = at.map_or(0, |at| at + 1);
@@ -164,7 +246,7 @@ impl Flow {
                 at
             }
         };
-        let Some(message) = self.list.get_mut(at) else { return false };
+        let message = self.list.get_mut(at)?;
         message.packets += 1;
         message.resent += is_again as u64;
         message.has_first |= begins && message.at == x;
@@ -175,7 +257,7 @@ impl Flow {
         } else {
             message.full = packet.payload();
         }
-        is_more
+        Some((message.first.0, is_more))
     }
 
     fn row(&self, message: &Message) -> report::Message {
@@ -243,6 +325,11 @@ impl Message {
         self.opcode.shape().position == Position::Only
     }
 
+    /// A packet with this PSN, behind its first, may be of it.
+    fn may_have(&self, x: u64) -> bool {
+        self.end.is_none_or(|end| x <= end) && !self.is_one_packet()
+    }
+
     /// Nothing more is expected of it.
     fn is_over(&self, service: Option<Service>) -> bool {
         self.completed.is_some()
@@ -269,36 +356,7 @@ impl Metric for Messages {
     }
 
     fn on_packet(&mut self, packet: &Facts, place: &Placed) {
-        let (Some(id), Some(Space::Request)) = (place.flow, place.space) else { return };
-        if matches!(place.class, Some(Class::CaptureDuplicate | Class::Corrupt | Class::Trimmed))
-            || packet.opcode().direction() != Direction::Request
-        {
-            return;
-        }
-        let at = id.0 as usize;
-        if self.flows.len() <= at {
-            self.flows.resize_with(at + 1, Flow::default);
-        }
-        let epoch = place.epoch.unwrap_or(0);
-        if self.flows[at].ends.is_none() || self.flows[at].epoch != epoch {
-            let mut before = std::mem::take(&mut self.flows[at]);
-            self.empty(&mut before);
-            let newest = BASE + packet.psn().0 as u64;
-            let uid = packet.key().map_or_else(String::new, |key| key.uid(epoch).to_string());
-            self.flows[at] = Flow { epoch, newest, uid, ..Flow::default() };
-        }
-        let flow = &mut self.flows[at];
-        flow.ends =
-            packet.source().zip(packet.destination()).zip(packet.dest_qp()).map(|((a, b), qp)| (a, b, qp.0));
-        flow.service = Some(packet.opcode().service());
-        flow.encapsulation = Some(packet.encapsulation());
-        let x = packet.psn().unwrap_near(flow.newest);
-        flow.newest = flow.newest.max(x);
-        let is_new = flow.take(x, packet, place);
-        self.kept += is_new as usize;
-        if is_new {
-            self.shrink(id);
-        }
+        self.of_packet(packet, place);
     }
 
     fn on_verdict(&mut self, verdict: &Verdict) {

@@ -218,7 +218,8 @@ impl Run {
     /// What pictures need, if an output has some.
     fn timeline(&self) -> Option<Timeline> {
         let captures = if self.merge { 1 } else { self.captures.len() };
-        let budget = timeline::BUDGET / self.threads.min(captures).max(1);
+        let budget = (timeline::BUDGET / self.threads.min(captures).max(1))
+            .min(timeline::budget(self.options.max_memory));
         self.has_pictures.then(|| Timeline::new(budget, self.pictured.clone()))
     }
 

@@ -91,6 +91,11 @@ pub(super) fn ranked(known: Option<Bounds>) -> Cell {
     }
 }
 
+/// Bounds that begin with more than nothing: what may have been lost and did not show is no trouble.
+pub(super) fn proved(known: Option<Bounds>) -> Cell {
+    known.filter(|&[least, _]| least > 0).map_or(Cell::None, |bounds| ranked(Some(bounds)))
+}
+
 pub(super) fn of_summary(summary: Option<Summary>, value: fn(Summary) -> u64) -> Cell {
     number(summary.map(value))
 }

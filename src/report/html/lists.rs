@@ -2,11 +2,12 @@
 
 use super::{
     Cell, Table,
-    list::{Column, Limit, column, list, number, of_summary, optional, ranked, some, text},
+    list::{Column, Limit, column, list, number, of_summary, optional, proved, some, text},
 };
 use crate::report::{
     CollectiveConnection, Connection, Episode, MarkedFlow, OneSidedQueuePair, PairClass, Pause, PauseEdge,
-    Setup, SlowFlow, Space, TimeCause, TrafficClass, View, units::percent,
+    Setup, SlowFlow, Space, TimeCause, TrafficClass, View,
+    units::{mean, percent},
 };
 
 /// The rows that a report has of a table, as a page shows them.
@@ -343,7 +344,7 @@ const ONE_SIDED: &[Column<OneSidedQueuePair>] = &[
         |q, _| number(q.completion_ns.map(|took| took.p50)),
     ),
     optional("under way", "text", "Operations under way at a time, in the mean", |q, _| {
-        q.outstanding.map_or(Cell::None, |n| text(format!("{n:.1}")))
+        q.outstanding.map_or(Cell::None, |n| text(mean(n)))
     }),
     column("of its rail", "text", "Its part of the bytes between these two addresses", |q, _| {
         text(percent(q.rail_ratio))
@@ -383,7 +384,7 @@ const CLASSES: &[Column<TrafficClass>] = &[
     optional("resent", "count", "Retransmitted packets", |c, _| some(c.retransmits)),
     optional("NAK", "count", "NAKs for missing packets in this class", |c, _| some(c.naks)),
     optional("lost", "bounds", "Packets that its flows lost on the network, at least and at most", |c, _| {
-        ranked(c.lost.filter(|&[least, _]| least > 0))
+        proved(c.lost)
     }),
     optional(
         "paused",
@@ -409,7 +410,7 @@ const PAIR_CLASSES: &[Column<PairClass>] = &[
     optional("SL", "count", "Service level of native InfiniBand", |c, _| number(c.sl.map(u64::from))),
     optional("VL", "count", "Virtual lane of native InfiniBand", |c, _| number(c.vl.map(u64::from))),
     optional(
-        "as most",
+        "usual",
         "text",
         "Whether most queue pairs with traffic of this kind have it in this class",
         |c, _| c.usual.map_or(Cell::None, |usual| text(if usual { "yes" } else { "no" })),
@@ -420,9 +421,7 @@ const PAIR_CLASSES: &[Column<PairClass>] = &[
     optional("CE", "count", "Packets marked: congestion experienced", |c, _| some(c.ce_packets)),
     optional("resent", "count", "Retransmitted packets", |c, _| some(c.retransmits)),
     optional("NAK", "count", "NAKs for missing packets", |c, _| some(c.naks)),
-    optional("lost", "bounds", "Packets lost on the network, at least and at most", |c, _| {
-        ranked(c.lost.filter(|&[least, _]| least > 0))
-    }),
+    optional("lost", "bounds", "Packets lost on the network, at least and at most", |c, _| proved(c.lost)),
     optional("paused", "ns", "How long pauses stopped the flow of it that they stopped longest", |c, _| {
         some(c.paused_ns.unwrap_or(0))
     }),

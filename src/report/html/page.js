@@ -416,8 +416,9 @@ class Chart {
       const list = points[0];
       return [[from, ...list.map(([x]) => x), to], [null, ...list.map(([, y]) => y), null]];
     }
+    // Where silences are gaps, there is nothing before the first value either.
     const columns = points.map(list => {
-      let next = 0, value = 0;
+      let next = 0, value = list.some(([, y]) => y === null) ? null : 0;
       return times.map(time => {
         while (next < list.length && list[next][0] <= time) value = list[next++][1];
         return value;

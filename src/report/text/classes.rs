@@ -94,7 +94,7 @@ pub(in crate::report) fn pair_classes(report: &View<'_>, page: &mut Page<'_>) ->
         "Pairs       ",
         "whose traffic of a kind is in several classes, or in another than that of most",
     )?;
-    let head = ["from", "to", "kind", name, "as most", "QPs", "packets", "CE", "resent", "lost", "paused"];
+    let head = ["from", "to", "kind", name, "usual", "QPs", "packets", "CE", "resent", "lost", "paused"];
     let mut table = page.table(&head, &[0, 1, 2]);
     let number = |n: Option<u8>| n.map_or_else(|| "-".to_owned(), |n| n.to_string());
     for row in rows.iter().take(MAX_PAIRS) {

@@ -411,7 +411,7 @@ number! {
     /// +-----+-------+-------------------+
     /// ```
     /// IBTA vol. 1, 9.7.5.2.
-    Syndrome(u8) as Show::Decoded(|v, f| fmt::Display::fmt(&Syndrome(v as u8).meaning(), f))
+    Syndrome(u8) as Show::Decoded(|v, f| fmt::Display::fmt(&Syndrome(v as u8), f))
 }
 
 /// What a syndrome says.
@@ -520,6 +520,13 @@ impl Syndrome {
     #[inline]
     pub const fn is_rnr(self) -> bool {
         self.0 >> 5 == 1
+    }
+}
+
+/// What it says.
+impl fmt::Display for Syndrome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.meaning().fmt(f)
     }
 }
 

@@ -138,20 +138,26 @@ pub fn pause_chart(paused: &[Paused], start_ns: i64, name: impl Fn(&Paused) -> S
 }
 
 /// Bits per second in each bin, and 0 where there is no traffic.
-fn rate(bins: &Bins, axis: Axis, start_ns: i64, of: fn(&Bin) -> u64) -> Vec<(i64, u64)> {
-    steps(bins, axis, start_ns, |bin, width_ns| of(bin) as f64 * 8e9 / width_ns as f64)
+fn rate(bins: &Bins, axis: Axis, start_ns: i64, of: fn(&Bin) -> u64) -> Vec<(i64, Option<u64>)> {
+    steps(bins, axis, start_ns, Some(0), |bin, width_ns| of(bin) as f64 * 8e9 / width_ns as f64)
 }
 
-/// The value of each bin from its start on; 0 from the end of a bin that has no neighbour.
-fn steps(bins: &Bins, axis: Axis, start_ns: i64, of: impl Fn(&Bin, i64) -> f64) -> Vec<(i64, u64)> {
+/// The value of each bin from its start on; that of `nothing` from the end of a bin that has no neighbour.
+fn steps(
+    bins: &Bins,
+    axis: Axis,
+    start_ns: i64,
+    nothing: Option<u64>,
+    of: impl Fn(&Bin, i64) -> f64,
+) -> Vec<(i64, Option<u64>)> {
     let (bins, width_ns) = bins.get();
     let axis = Axis { width_ns, ..axis };
     let at = |bin: u32| axis.start_ns(bin) - start_ns;
-    let mut points: Vec<(i64, u64)> = Vec::with_capacity(bins.len() + 1);
+    let mut points = Vec::with_capacity(bins.len() + 1);
     for (bin, next) in bins.iter().zip(bins.iter().skip(1).map(Some).chain([None])) {
-        points.push((at(bin.at), of(bin, width_ns) as u64));
+        points.push((at(bin.at), Some(of(bin, width_ns) as u64)));
         if next.is_none_or(|next| next.at > bin.at + 1) {
-            points.push((at(bin.at + 1), 0));
+            points.push((at(bin.at + 1), nothing));
         }
     }
     points
@@ -291,15 +297,16 @@ impl FlowTimeline<'_> {
         (self.time(loss.ns), self.time(end_ns), number, last, loss.packets.into(), frame)
     }
 
-    /// The value of each bin over time; `None` without bins.
-    fn steps(&self, of: impl Fn(&Bin, i64) -> f64) -> Option<Vec<(i64, u64)>> {
+    /// The value of each bin over time, and that of `nothing` between them; `None` without bins.
+    fn steps(&self, nothing: Option<u64>, of: impl Fn(&Bin, i64) -> f64) -> Option<Vec<(i64, Option<u64>)>> {
         let axis = self.axis.filter(|_| !self.line.bins.get().0.is_empty())?;
-        Some(steps(&self.line.bins, axis, self.start_ns, of))
+        Some(steps(&self.line.bins, axis, self.start_ns, nothing, of))
     }
 
     /// Rate and goodput; `None` without a packet.
     pub fn rate_chart(&self) -> Option<Chart> {
-        let rate = |of: fn(&Bin) -> u64| self.steps(|bin, width_ns| of(bin) as f64 * 8e9 / width_ns as f64);
+        let rate =
+            |of: fn(&Bin) -> u64| self.steps(Some(0), |bin, width_ns| of(bin) as f64 * 8e9 / width_ns as f64);
         let series = vec![
             points("rate", "rate", rate(|bin| bin.l1_bytes)?),
             points("goodput", "goodput", rate(|bin| bin.goodput_bytes)?),
@@ -309,18 +316,16 @@ impl FlowTimeline<'_> {
     }
 
     fn gap_chart(&self) -> Option<Chart> {
-        let gaps = self.steps(|bin, width_ns| match bin.packets {
-            0 => 0.0,
-            n => width_ns as f64 / n as f64,
-        });
-        let about = "The mean over each interval that has packets; 0 where there are none.";
+        // A bin without packets is not kept.
+        let gaps = self.steps(None, |bin, width_ns| width_ns as f64 / bin.packets.max(1) as f64);
+        let about = "The mean over each interval that has packets; nothing is drawn where there are none.";
         chart("Time between packets", about, Style::Steps, "ns", vec![points("mean gap", "rate", gaps?)])
     }
 
     fn outstanding_chart(&self) -> Option<Chart> {
-        let known: Vec<_> = self.outstanding.iter().map(|&(ns, n)| (self.time(ns), n.into())).collect();
+        let known: Vec<_> = self.outstanding.iter().map(|&(ns, n)| (self.time(ns), Some(n.into()))).collect();
         let series = (!known.is_empty()).then(|| points("outstanding", "rate", known));
-        let about = "Requests sent and not acknowledged yet.";
+        let about = "Requests sent and not acknowledged yet: the most in each interval.";
         chart("Outstanding packets", about, Style::Steps, "count", series.into_iter().collect())
     }
 
@@ -339,8 +344,8 @@ impl FlowTimeline<'_> {
             What::ReadLast => ("From a READ request to its last response.", l.read_last),
         };
         let samples = &self.line.latency[what as usize];
-        let kept = samples.samples().iter().map(|one| (self.time(one.to_ns), one.took_ns()));
-        let mut kept: Vec<(i64, u64)> = kept.collect();
+        let kept = samples.samples().iter().map(|one| (self.time(one.to_ns), Some(one.took_ns())));
+        let mut kept: Vec<_> = kept.collect();
         kept.sort_unstable();
         if kept.is_empty() {
             return None;
@@ -385,7 +390,7 @@ fn marks(name: String, role: &'static str, marks: impl Iterator<Item = Mark>) ->
     Series { name, role, marks: marks.collect(), ..Series::default() }
 }
 
-fn points(name: &str, role: &'static str, points: Vec<(i64, u64)>) -> Series {
+fn points(name: &str, role: &'static str, points: Vec<(i64, Option<u64>)>) -> Series {
     Series { name: name.into(), role, points, ..Series::default() }
 }
 

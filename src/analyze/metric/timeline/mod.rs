@@ -58,10 +58,17 @@ pub use waits::{STRAGGLER, waiting_chart};
 
 /// The budget of bytes, where none is given.
 pub const BUDGET: usize = 128 << 20;
+
+/// The budget of bytes in an analysis that may take so many in all.
+pub fn budget(max_memory: usize) -> usize {
+    BUDGET.min(max_memory / 4)
+}
 /// The score of a flow that was asked for.
 const WANTED: u64 = u64::MAX / 2;
 /// Every so many packets the memory is measured.
 const MEASURED: u64 = 1 << 14;
+/// And sooner where new lines go beyond the budget, but not for fewer packets.
+const MEASURED_SOON: u64 = 1 << 10;
 
 /// The metric.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
@@ -72,11 +79,13 @@ pub struct Timeline {
     #[serde(with = "crate::stored::roomy")]
     lines: Vec<Slot>,
     /// Lines of flows that are over.
-    over: Vec<Line>,
+    over: Vec<Box<Line>>,
     /// Traffic by DSCP; `None` where a packet has none.
     classes: BTreeMap<Option<u8>, Bins>,
     pauses: Pauses,
     unmeasured: u64,
+    /// Bytes when it was last measured, and those of lines that were begun since.
+    held: usize,
     left_out: u64,
 }
 
@@ -116,6 +125,7 @@ impl Timeline {
             classes: BTreeMap::new(),
             pauses: Pauses::default(),
             unmeasured: 0,
+            held: 0,
             left_out: 0,
         }
     }
@@ -126,7 +136,7 @@ impl Timeline {
             Slot::Kept(line) => Some(&**line),
             _ => None,
         });
-        self.over.iter().chain(kept)
+        self.over.iter().map(|line| &**line).chain(kept)
     }
 
     /// Traffic of the whole capture by DSCP, and where the bins lie; `None` without a packet.
@@ -152,7 +162,8 @@ impl Timeline {
 
     /// Bytes that it takes, approximately.
     pub fn bytes(&self) -> usize {
-        self.lines().map(Line::bytes).sum::<usize>() + self.lines.capacity() * size_of::<Slot>()
+        let slots = self.lines.capacity() * size_of::<Slot>() + self.over.capacity() * size_of::<Box<Line>>();
+        self.lines().map(Line::bytes).sum::<usize>() + slots
     }
 
     fn axis(&mut self, ns: i64) -> Axis {
@@ -174,6 +185,7 @@ impl Timeline {
             if self.wanted.contains(&ends) {
                 line.score = WANTED;
             }
+            self.held += line.bytes();
             self.lines[at] = Slot::Kept(Box::new(line));
         }
         match self.lines.get_mut(at)? {
@@ -199,7 +211,8 @@ impl Timeline {
     /// Counts packets, by themselves or in runs, and keeps within the budget.
     fn count(&mut self, packets: u64) {
         self.unmeasured += packets;
-        if self.unmeasured >= MEASURED {
+        let is_beyond = self.held > self.budget / 8 * 9 && self.unmeasured >= MEASURED_SOON;
+        if self.unmeasured >= MEASURED || is_beyond {
             self.measure();
         }
     }
@@ -207,35 +220,47 @@ impl Timeline {
     #[cold]
     fn measure(&mut self) {
         self.unmeasured = 0;
-        for level in 1..=4 {
-            if self.bytes() <= self.budget {
+        // The quietest half gives up detail, then three quarters, then all. Then the quietest half is left out, as often as needed.
+        for level in 1.. {
+            self.held = self.bytes();
+            let mut scores: Vec<(u64, u64)> = self.lines().map(|line| (line.score, line.packets)).collect();
+            if self.held <= self.budget || level > 3 && scores.iter().all(|(score, _)| *score >= WANTED) {
                 return;
             }
-            // First the quietest half gives up detail, then three quarters, then all. At last the quietest half is left out.
-            let mut scores: Vec<(u64, u64)> = self.lines().map(|line| (line.score, line.packets)).collect();
             scores.sort_unstable();
-            let share = if level == 4 { scores.len() / 2 } else { scores.len() - (scores.len() >> level) };
-            let Some(&limit) = scores.get(share.min(scores.len().saturating_sub(1))) else { return };
-            let is_quiet = |line: &Line| (line.score, line.packets) < limit || level == 3;
-            let is_wanted = |line: &Line| line.score >= WANTED;
-            for slot in &mut self.lines {
-                let Slot::Kept(line) = slot else { continue };
-                match level {
-                    _ if is_wanted(line) || !is_quiet(line) => {}
-                    4 => *slot = Slot::Gone(line.ends, line.dscp, line.left_out + line.packets),
-                    level => line.shed(level),
-                }
-            }
+            let share =
+                if level > 3 { scores.len().div_ceil(2) } else { scores.len() - (scores.len() >> level) };
+            let Some(&limit) = scores.get(share.saturating_sub(1)) else { return };
+            // Very many are alike: of these, the first ones.
+            let mut alike = share - scores.partition_point(|one| *one < limit);
+            let mut is_quiet = |line: &Line| {
+                let rank = (line.score, line.packets);
+                let is_last = rank == limit && alike > 0;
+                alike -= is_last as usize;
+                (rank < limit || is_last) && line.score < WANTED
+            };
             let mut left_out = 0;
             self.over.retain_mut(|line| {
-                let goes = level == 4 && is_quiet(line) && !is_wanted(line);
-                left_out += if goes { line.packets } else { 0 };
-                if !goes && is_quiet(line) {
+                let is_quiet = is_quiet(line);
+                if is_quiet && level > 3 {
+                    left_out += line.left_out + line.packets;
+                } else if is_quiet {
                     line.shed(level);
                 }
-                !goes
+                !(is_quiet && level > 3)
             });
+            self.over.shrink_to_fit();
             self.left_out += left_out;
+            for slot in &mut self.lines {
+                let Slot::Kept(line) = slot else { continue };
+                match is_quiet(line) {
+                    true if level > 3 => {
+                        *slot = Slot::Gone(line.ends, line.dscp, line.left_out + line.packets);
+                    }
+                    true => line.shed(level),
+                    false => {}
+                }
+            }
         }
     }
 }
@@ -406,10 +431,14 @@ impl Metric for Timeline {
 
     fn on_retire(&mut self, flow: FlowId) {
         match self.lines.get_mut(flow.0 as usize).map(std::mem::take) {
-            Some(Slot::Kept(line)) => self.over.push(*line),
+            Some(Slot::Kept(line)) => self.over.push(line),
             Some(Slot::Gone(_, _, packets)) => self.left_out += packets,
             _ => {}
         }
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.held
     }
 
     /// One bin. So a run's packets are in one.

@@ -89,7 +89,7 @@ pub struct FlowTimeline<'a> {
     pub waits: Vec<Wait>,
     /// Its episodes, as in the report.
     pub episodes: Vec<report::Episode>,
-    /// Requests that were sent and not acknowledged at the end of each bin: when, and how many.
+    /// Requests that were sent and not acknowledged, the most in each bin: when it begins, and how many.
     pub outstanding: Vec<(i64, u32)>,
 }
 
@@ -292,8 +292,8 @@ fn waits(resent: &Resent<'_>, back: &Line) -> Vec<Wait> {
         .collect()
 }
 
-/// Requests sent and not acknowledged, at the end of each bin of either flow. Before the first acknowledgement, those since the
-/// first packet.
+/// Requests sent and not acknowledged: the most in each bin of either flow, from its start on, and what is left where no bin follows. Before
+/// the first acknowledgement, those since the first packet.
 fn outstanding(line: &Line, back: &Line, axis: &Axis) -> Vec<(i64, u32)> {
     let ends = |line: &Line, of: fn(&Bin) -> Option<u32>| {
         let (bins, width_ns) = line.bins.get();
@@ -309,11 +309,43 @@ fn outstanding(line: &Line, back: &Line, axis: &Axis) -> Vec<(i64, u32)> {
         let next = of.partition_point(|(end, _)| *end <= ns);
         next.checked_sub(1).and_then(|last| of.get(last)).map(|(_, psn)| *psn)
     };
-    let Some(first) = line.sent[Space::Request as usize].stretches().first() else { return Vec::new() };
-    let since = |sent: u32, ns| match at(&acked, ns) {
+    let track = line.sent[Space::Request as usize].stretches();
+    let Some(first) = track.first() else { return Vec::new() };
+    let since = |sent: u32, acked: Option<u32>| match acked {
         Some(acked) => Psn(sent).distance_from(Psn(acked)),
         None => Psn(sent).distance_from(Psn(first.from_psn)) + 1,
     };
-    let known = times.into_iter().filter_map(|ns| Some((ns, since(at(&sent, ns)?, ns).max(0) as u32)));
-    known.collect()
+    // What is acknowledged within a bin is not seen at its end: before each acknowledgement, by the lines of the PSNs.
+    let mut peaks: Vec<(i64, u32)> = Vec::new();
+    let mut before = None;
+    for ack in back.acks.stretches() {
+        let next = track.partition_point(|stretch| stretch.from_ns <= ack.from_ns);
+        if let Some(sent) = next.checked_sub(1).and_then(|last| track.get(last)) {
+            peaks.push((ack.from_ns, since(sent.psn_at(ack.from_ns), before).max(0) as u32));
+        }
+        before = Some(ack.to_psn);
+    }
+    peaks.sort_unstable_by_key(|(ns, _)| *ns);
+    let width_ns = line.bins.get().1.max(back.bins.get().1);
+    let mut peaks = peaks.into_iter().peekable();
+    let mut points: Vec<(i64, u32)> = Vec::with_capacity(2 * times.len());
+    let mut left = (i64::MIN, 0);
+    for end in times {
+        let Some(sent) = at(&sent, end) else { continue };
+        let now = since(sent, at(&acked, end)).max(0) as u32;
+        let start = end.saturating_sub(width_ns);
+        while peaks.next_if(|(ns, _)| *ns < start).is_some() {}
+        let peak = std::iter::from_fn(|| peaks.next_if(|(ns, _)| *ns < end)).map(|(_, n)| n).max();
+        if left.0 != i64::MIN && left.0 < start {
+            points.push(left);
+        }
+        // What is left of the bin before is in this one too.
+        let from = start.max(left.0);
+        points.push((from, now.max(peak.unwrap_or(0)).max(left.1)));
+        left = (end, now);
+    }
+    if left.0 != i64::MIN {
+        points.push(left);
+    }
+    points
 }

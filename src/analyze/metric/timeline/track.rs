@@ -100,6 +100,14 @@ impl Stretch {
         (self.from_ns as i128 + lasted * at.min(reach) / reach) as i64
     }
 
+    /// The last PSN of it that had come by this time, by the straight line.
+    pub fn psn_at(&self, ns: i64) -> u32 {
+        let reach = Psn(self.to_psn).distance_from(Psn(self.from_psn)).max(0) as i128;
+        let lasted = (self.to_ns as i128 - self.from_ns as i128).max(1);
+        let past = (ns as i128 - self.from_ns as i128).clamp(0, lasted);
+        Psn(self.from_psn).plus((reach * past / lasted) as u32).0
+    }
+
     /// Takes the next stretch into this one.
     fn add(&mut self, next: &Stretch) {
         (self.to_psn, self.to_ns) = (next.to_psn, next.to_ns);
