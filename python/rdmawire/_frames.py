@@ -56,7 +56,7 @@ def row_columns() -> List[Column]:
 
     >>> import rdmawire
     >>> [column.name for column in rdmawire.row_columns()]
-    ['capture', 'space', 'class', 'uid', 'epoch', 'ack_rtt_ns', 'peer_qp']
+    ['capture', 'space', 'class', 'uid', 'epoch', 'ack_rtt_ns', 'message_first_frame', 'peer_qp']
     """
     return [Column(*column) for column in _native.row_columns()]
 
