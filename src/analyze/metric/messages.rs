@@ -18,10 +18,12 @@ use crate::{
 /// followed by [`Messages::KEPT`] others of its flow, for it may still be retransmitted; or when it is pushed out. At most
 /// [`Messages::MOST`] are kept at a time.
 pub struct Messages {
-    tell: Option<Box<dyn FnMut(&report::Message) + Send>>,
+    tell: Option<Tell>,
     flows: Vec<Flow>,
     kept: usize,
 }
+
+type Tell = Box<dyn FnMut(&report::Message) + Send>;
 
 /// The messages of a flow, in the order of their PSNs.
 #[derive(Default)]

@@ -78,7 +78,8 @@ pub struct Timeline {
     axis: Option<Axis>,
     #[serde(with = "crate::stored::roomy")]
     lines: Vec<Slot>,
-    /// Lines of flows that are over.
+    /// Lines of flows that are over. They are large, come and go: in boxes, there is no room for those that are gone.
+    #[allow(clippy::vec_box)]
     over: Vec<Box<Line>>,
     /// Traffic by DSCP; `None` where a packet has none.
     classes: BTreeMap<Option<u8>, Bins>,
