@@ -268,3 +268,12 @@ fn priorities_without_pauses_have_none() {
     let nothing = Analysis::new(Options::default()).finish();
     assert_eq!(rule(&nothing, "pause.frames == 0 where priority == 3"), Verdict::Unknown);
 }
+
+/// NAKs are frames of the flow that answers; the losses that they are of are the other flow's.
+#[test]
+fn naks_have_their_frames() {
+    let report = report("loss1_rc_write-B-300.pcap");
+    let outcomes = gate::check(&[Rule::parse("naks == 0").unwrap()], &report.view(), None);
+    let worst = &outcomes[0].measures[0].worst[0];
+    assert_eq!((worst.row, &worst.frames[..]), (1, &[82][..]), "{worst:?}");
+}

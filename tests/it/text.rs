@@ -3,7 +3,7 @@
 use rdmawire::report::{
     self, Interval, Pause, Renderer, Report, Sort, Storm, find_flow, sorted,
     text::{Options, Text},
-    trouble,
+    trouble, units,
 };
 
 /// A report that has no capture: what JSON leaves out has its default.
@@ -175,4 +175,11 @@ fn counts_agree_with_their_nouns() {
     let written = all.map(|(n, noun)| several(n, noun));
     let right = ["0 packets", "1 packet", "1,234,567 packets", "2 copies", "1 copy", "2 classes", "2 keys"];
     assert_eq!(written, right);
+}
+
+#[test]
+fn means_and_losses_do_not_read_as_nothing() {
+    assert_eq!([0.0, 0.004, 0.06, 2.44].map(units::mean), ["0.0", "<0.1", "0.1", "2.4"]);
+    assert_eq!(units::losses(2, " after the tap", [8, 20]), "2 losses after the tap (8 to 20 packets)");
+    assert_eq!(units::losses(0, " before the tap", [1, 1]), "1 packet lost before the tap");
 }
