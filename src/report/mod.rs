@@ -162,7 +162,7 @@ head! {
         /// Connections of MRC, the Multipath Reliable Connection: 1024 at most.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         mrc: Vec<MrcConnection>,
-        /// Contexts of Ultra Ethernet's transport, by the side that sends requests: 1024 at most.
+        /// Contexts of Ultra Ethernet's transport, by the side that sends requests, and requests without a context, by addresses: 1024 at most of each.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         uet: Vec<UetContext>,
         /// NACKs of Ultra Ethernet by code, operations, and what became of them, by context.
@@ -264,7 +264,7 @@ tables! {
         |report, each| for one in &report.head.paths { each(&(OfFlow::of(report, one.flow), one))?; };
     "mrc": (OfFlow, MrcConnection), "A connection of MRC, the Multipath Reliable Connection.",
         |report, each| for one in &report.head.mrc { each(&(OfFlow::of(report, one.flow), one))?; };
-    "uet": UetContext, "A packet delivery context of Ultra Ethernet: requests of one side, and what the other said of them.",
+    "uet": UetContext, "A packet delivery context of Ultra Ethernet: requests of one side, and what the other said of them; or requests without a context, between two addresses.",
         |report, each| for one in &report.head.uet { each(one)?; };
     "uet_counts": UetCount, "NACKs of Ultra Ethernet by code, operations, and what became of them, by context.",
         |report, each| for one in &report.head.uet_counts { each(one)?; };

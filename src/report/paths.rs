@@ -97,13 +97,15 @@ records! {
         pub src: String,
         /// Destination address.
         pub dst: String,
-        /// Destination queue pair.
-        pub dest_qp: u32,
-        /// UDP source port.
+        /// Destination queue pair; `None` of Ultra Ethernet.
+        pub dest_qp: Option<u32>,
+        /// Of Ultra Ethernet: the sender's number of the context (PDC).
+        pub spdcid: Option<u16>,
+        /// UDP source port; of Ultra Ethernet without UDP, the entropy value.
         pub udp_src_port: u16,
-        /// The low 16 bits of the flow label, of MRC over IPv6.
+        /// The low 16 bits of the flow label, of MRC and Ultra Ethernet over IPv6.
         pub flow_label: Option<u16>,
-        /// Where the IPv6 header around the packets goes, of MRC in SRv6: the segments that are left at the tap.
+        /// Where the IPv6 header around the packets goes, of MRC and Ultra Ethernet in SRv6: the segments that are left at the tap.
         pub segments: Option<String>,
         /// How many paths the flow has.
         pub paths: u64,
@@ -116,13 +118,14 @@ records! {
         pub lost: u64,
         /// Retransmissions that took it.
         pub resent: u64,
-        /// Packets that came marked (CE), or of which SACKs of MRC say so.
+        /// Packets that came marked (CE), or of which SACKs of MRC or ACKs of Ultra Ethernet say so; these
+        /// name no path: of a packet that was retransmitted, it is that of the last transmission.
         pub marked: u64,
         /// Packets that were overtaken by more packets than the flow has paths.
         pub late: u64,
-        /// Packets that a switch trimmed: they came so, or NACKs of MRC say so.
+        /// Packets that a switch trimmed: they came so, or NACKs of MRC or Ultra Ethernet say so.
         pub trimmed: u64,
-        /// From a packet of MRC to the SACK that it caused, at the tap: the mean, in nanoseconds.
+        /// From a packet of MRC or Ultra Ethernet to the SACK or ACK that it caused, at the tap: the mean, in nanoseconds.
         pub ack_rtt_mean_ns: Option<u64>,
         /// The longest.
         pub ack_rtt_max_ns: Option<u64>,
@@ -206,10 +209,29 @@ impl FlowPath {
         }
     }
 
+    /// Whether they are paths of one flow.
+    pub fn is_of_the_flow_of(&self, other: &FlowPath) -> bool {
+        self.flow_key() == other.flow_key()
+    }
+
+    pub(crate) fn flow_key(&self) -> impl Ord + '_ {
+        (&self.src, &self.dst, self.dest_qp, self.spdcid)
+    }
+
+    /// The flow that takes it: its queue pair or context, and its ends.
+    pub fn flow_name(&self) -> String {
+        let number = match (self.dest_qp, self.spdcid) {
+            (Some(qp), _) => format!("QP {qp:#x}"),
+            (None, Some(spdcid)) => format!("PDC {spdcid:#x}"),
+            (None, None) => "datagrams".to_owned(),
+        };
+        format!("{number} {} \u{2192} {}", self.src, self.dst)
+    }
+
     /// All paths of flows that have several, in a sentence.
     pub fn sentence_of(all: &[FlowPath]) -> Option<String> {
         let bad = all.iter().filter(|path| path.state != PathState::Good).count() as u64;
-        let mut flows: Vec<_> = all.iter().map(|path| (&path.src, &path.dst, path.dest_qp)).collect();
+        let mut flows: Vec<_> = all.iter().map(FlowPath::flow_key).collect();
         flows.sort_unstable();
         flows.dedup();
         let listed = several(all.len() as u64, "path");

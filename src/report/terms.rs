@@ -106,10 +106,12 @@ terms! {
         Mrc = "MRC": "Multipath reliable connection (OCP MRC).",
     }
 
-    /// Delivery of a context of Ultra Ethernet.
+    /// Delivery of requests of Ultra Ethernet.
     UetMode {
         Unordered = "unordered" "RUD": "Reliable unordered delivery (RUD).",
         Ordered = "ordered" "ROD": "Reliable ordered delivery (ROD).",
+        Idempotent = "idempotent" "RUDI": "Reliable unordered delivery of idempotent operations (RUDI), without a context.",
+        Unreliable = "unreliable" "UUD": "Unreliable unordered delivery (UUD), without a context.",
     }
 
     /// How far a context of Ultra Ethernet came.

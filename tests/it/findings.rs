@@ -174,6 +174,7 @@ fn made_by_hand(found: &mut Found) {
 
     look("a sender of MRC that does not heed its receiver", crate::spray_played::ignored_skips(), found);
     look("Ultra Ethernet", crate::uet::in_trouble(), found);
+    look("ordered requests of Ultra Ethernet out of order", crate::spray_played::disordered(), found);
 
     let mut analysis = Analysis::new(Options { max_flows: 4, ..Options::default() });
     for n in 0..200 {

@@ -12,7 +12,7 @@ use hashbrown::HashMap;
 use super::{
     KnownFlow, Metric, Placed, Verdict,
     ends::Ends,
-    paths::{OfFlow, Tally, in_order, rows},
+    paths::{Carried, OfFlow, Tally, in_order, rows},
     per_flow::PerFlow,
 };
 use crate::{
@@ -245,7 +245,8 @@ impl Many {
         let at = self.place(port);
         self.packets += 1;
         self.data += u64::from(place.space == Some(Direction::Request) || packet.payload() > 0);
-        self.tallies[at].add(packet, place.is_mark(packet), self.packets);
+        let carried = Carried { is_marked: place.is_mark(packet), ..Carried::of(packet) };
+        self.tallies[at].add(&carried, self.packets);
         if place.space != Some(Direction::Request) {
             return;
         }
@@ -480,8 +481,8 @@ impl Entropy {
                 continue;
             }
             let ends = self.pairs[flow.pair as usize];
-            let (flow, dest_qp) = (id.and_then(&known).map(|known| known.index), flow.qp);
-            let of = OfFlow { flow, src: ends.src, dst: ends.dst, dest_qp };
+            let (flow, dest_qp) = (id.and_then(&known).map(|known| known.index), Some(flow.qp));
+            let of = OfFlow { flow, src: ends.src, dst: ends.dst, dest_qp, spdcid: None };
             let entropy = many.ports.iter().map(|&port| (port, None));
             paths.extend(rows(&of, &many.tallies, many.lost[0] > many.lost[1], entropy));
         }

@@ -20,6 +20,7 @@ pub(crate) mod paths;
 mod per_flow;
 pub mod rate;
 pub mod setup;
+pub(crate) mod sprayed;
 pub mod timeline;
 pub mod traffic;
 pub mod uet;

@@ -9,6 +9,7 @@ use crate::{
     analyze::{model::Address, packet::Facts},
     heap::heap,
     report::{FlowPath, PathState},
+    wire::Ecn,
 };
 
 /// Paths that are listed.
@@ -19,7 +20,29 @@ pub(crate) struct OfFlow {
     pub(crate) flow: Option<usize>,
     pub(crate) src: Address,
     pub(crate) dst: Address,
-    pub(crate) dest_qp: u32,
+    /// The queue pair, or of Ultra Ethernet the sender's number of the context.
+    pub(crate) dest_qp: Option<u32>,
+    pub(crate) spdcid: Option<u16>,
+}
+
+/// One packet on a path.
+#[derive(Clone, Copy)]
+pub(crate) struct Carried {
+    pub(crate) time: i64,
+    pub(crate) bytes: u32,
+    pub(crate) interface: u16,
+    pub(crate) is_marked: bool,
+}
+
+impl Carried {
+    pub(crate) fn of(facts: &Facts) -> Carried {
+        Carried {
+            time: facts.time(),
+            bytes: facts.l1_bytes(),
+            interface: facts.interface(),
+            is_marked: facts.mark() == Ecn::CE,
+        }
+    }
 }
 
 /// What one path of a flow carried, and what became of it.
@@ -73,13 +96,13 @@ heap! { Tally {} }
 
 impl Tally {
     /// One more packet on it, the `n`-th of the flow.
-    pub(crate) fn add(&mut self, packet: &Facts, is_marked: bool, n: u64) {
+    pub(crate) fn add(&mut self, packet: &Carried, n: u64) {
         self.last_at = n;
         self.packets += 1;
-        self.bytes += u64::from(packet.l1_bytes());
-        self.marked += u64::from(is_marked);
-        self.last_ns = self.last_ns.max(packet.time());
-        self.interface.add(packet.interface());
+        self.bytes += u64::from(packet.bytes);
+        self.marked += u64::from(packet.is_marked);
+        self.last_ns = self.last_ns.max(packet.time);
+        self.interface.add(packet.interface);
     }
 
     /// What was sent on it, as far as that is known: what was lost before the tap is not among the packets.
@@ -104,6 +127,7 @@ pub(crate) fn rows(
             src: of.src.to_string(),
             dst: of.dst.to_string(),
             dest_qp: of.dest_qp,
+            spdcid: of.spdcid,
             udp_src_port,
             flow_label,
             segments: None,
@@ -141,7 +165,7 @@ pub(crate) fn in_order(mut paths: Vec<FlowPath>) -> Vec<FlowPath> {
 /// Planes that stand out, by the interface that recorded each, and how: where half of a flow's paths are bad, none of them is beside the others.
 /// Of flows whose paths are on several interfaces, each path on one.
 pub(crate) fn planes(paths: &[FlowPath]) -> Vec<(u16, PathState)> {
-    let key = |path: &FlowPath| (path.src.clone(), path.dst.clone(), path.dest_qp);
+    let key = |path: &FlowPath| (path.src.clone(), path.dst.clone(), path.dest_qp, path.spdcid);
     let mut used: HashMap<_, BTreeSet<Option<u16>>> = HashMap::new();
     for path in paths {
         used.entry(key(path)).or_default().insert(path.interface);

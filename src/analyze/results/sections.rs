@@ -47,6 +47,7 @@ pub(super) fn head(
     paths.retain(|path| !of_mrc.iter().any(|mrc| mrc.flow.is_some() && mrc.flow == path.flow));
     paths.extend(of_mrc);
     let (contexts, uet_counts, uet_packets) = uet.section();
+    paths.extend(uet.paths());
     let (telemetry, csig) = tracker.written.section();
     let (links, balance) = links::section(&tracker.capture, again, context);
     for path in paths.iter_mut().filter(|_| links.len() > 1) {

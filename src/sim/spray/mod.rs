@@ -40,6 +40,9 @@ tables! {
     pub struct Spray {
         /// The transport. That tells it from other scenarios.
         pub kind: Kind = Kind::Uet,
+        /// How Ultra Ethernet delivers requests: in any order (`rud`), ordered (`rod`), idempotent ones without a context (`rudi`), or each of them
+        /// once, whatever becomes of it (`uud`).
+        pub mode: Mode = Mode::Rud,
         /// What it shows.
         pub title: String = String::new(),
         /// Seed of everything random.
@@ -134,6 +137,22 @@ pub enum Kind {
 
 impl Checked for Kind {}
 
+/// How Ultra Ethernet delivers requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// Reliable, in any order, over all paths.
+    Rud,
+    /// Reliable and ordered, on one path of each context. Receivers refuse what is out of order, and senders go back to what is missing.
+    Rod,
+    /// Reliable, without a context: each request has a number and a response.
+    Rudi,
+    /// Unreliable, without a context or an answer.
+    Uud,
+}
+
+impl Checked for Mode {}
+
 /// Where the tap is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -162,11 +181,11 @@ pub struct TrueContext {
     pub src: String,
     /// The receiver.
     pub dst: String,
-    /// The sender's number.
+    /// The sender's number, where there is a context.
     pub spdcid: u16,
-    /// The receiver's number.
+    /// The receiver's number, likewise.
     pub dpdcid: u16,
-    /// How far it came.
+    /// How far it came; without a context, `done`.
     pub state: &'static str,
     /// Requests at the tap.
     pub packets: u64,
@@ -176,7 +195,7 @@ pub struct TrueContext {
     pub trimmed: u64,
     /// Those that were marked before.
     pub ce_packets: u64,
-    /// Acknowledgements at the tap, that of the end included.
+    /// Acknowledgements at the tap, that of the end included, or responses.
     pub acks: u64,
     /// Those that tell of a mark.
     pub marked_acks: u64,
@@ -192,7 +211,7 @@ pub struct TrueContext {
     pub timeouts: u64,
     /// Retransmissions at the tap of what was not lost: a transmission before came to the receiver, sooner or later.
     pub spurious: u64,
-    /// Messages that have arrived.
+    /// Messages that have arrived, as MRC's receivers say; requests that were answered, without a context.
     pub completed: u64,
     /// Probes at the tap.
     pub probes: u64,
@@ -276,6 +295,9 @@ impl Spray {
                 path.number, scenario.paths
             ));
         }
+        if scenario.kind == Kind::Mrc && scenario.mode != Mode::Rud {
+            return refused("mode: expected with kind = \"uet\" only".into());
+        }
         if scenario.kind == Kind::Uet && scenario.ipv6 {
             return refused("ipv6: expected with kind = \"mrc\" only".into());
         }
@@ -304,6 +326,11 @@ impl Spray {
     fn payload_of(&self, at: u64) -> usize {
         let offset = at % self.packets_of_message() * u64::from(self.mtu);
         (self.size.0 - offset).min(self.mtu.into()) as usize
+    }
+
+    /// Whether packets belong to contexts, or connections.
+    fn has_contexts(&self) -> bool {
+        !matches!(self.mode, Mode::Rudi | Mode::Uud)
     }
 
     /// The paths as they are on the wire.

@@ -93,7 +93,7 @@ pub(super) fn answer(of: &Spray, context: &Context, answer: &Answer) -> Packet {
             let seth = seth(of, context, arrived).with_pr(true).with_ack_psn_offset(Hex16(probe));
             back(Opcode::MRC_SACK).push(seth).push(state(arrived))
         }
-        Answer::Nack { of: request, why } => back(Opcode::MRC_NACK).push(
+        Answer::Nack { of: request, why, .. } => back(Opcode::MRC_NACK).push(
             Neth::default()
                 .with_reason(NackReason(nack_code(of, why)))
                 .with_entropy(entropy(of, request.path))

@@ -6,7 +6,7 @@ use std::{
     net::IpAddr,
 };
 
-use super::{BadPath, Error, Kind, Made, Played, Spray, Tap, TrueContext, TruePath, Truth, mrc, uet};
+use super::{BadPath, Error, Kind, Made, Mode, Played, Spray, Tap, TrueContext, TruePath, Truth, mrc, uet};
 use crate::{
     craft::Packet,
     dissect::Link,
@@ -81,6 +81,8 @@ pub(super) enum Answer {
     Nack {
         of: Request,
         why: Refusal,
+        /// All before have arrived.
+        next: u64,
     },
     /// For a probe.
     State {
@@ -96,6 +98,7 @@ pub(super) enum Answer {
 pub(super) enum Refusal {
     Trimmed,
     NoBuffer,
+    OutOfOrder,
 }
 
 /// Both ends of a context.
@@ -211,7 +214,7 @@ impl Context {
             dst: ends[1].to_string(),
             spdcid,
             dpdcid,
-            state: "open",
+            state: if of.has_contexts() { "open" } else { "done" },
             paths: paths.collect(),
             ..TrueContext::default()
         };
@@ -225,8 +228,8 @@ impl Context {
             next: 0,
             again: VecDeque::new(),
             open: BTreeMap::new(),
-            // Ultra Ethernet sets a context up with its first packet.
-            is_established: of.kind == Kind::Mrc,
+            // Ultra Ethernet sets a context up with its first packet, where there is one.
+            is_established: of.kind == Kind::Mrc || !of.has_contexts(),
             is_closing: false,
             free_at: 0,
             turn: 0,
@@ -242,6 +245,11 @@ impl Context {
 
     pub(super) fn psn(&self, at: u64) -> u32 {
         self.first_psn.wrapping_add(at as u32)
+    }
+
+    /// The number of a request without a context: any, but each once.
+    pub(super) fn number(&self, at: u64) -> u32 {
+        self.first_psn.wrapping_add((at as u32).wrapping_mul(0x9e37_79b1))
     }
 
     /// What is known of the packets behind the first that has not arrived.
@@ -278,6 +286,20 @@ impl Context {
         open.is_queued = true;
         self.again.push_back(at);
         Some(open.path)
+    }
+
+    /// An ordered sender repeats all from the packet that is missing on, unless it did a moment ago.
+    fn go_back(&mut self, now: u64, missing: u64, round_trip: u64) {
+        let is_known = self
+            .open
+            .get(&missing)
+            .is_some_and(|open| !(open.is_queued || open.is_again && now < open.sent + round_trip));
+        if is_known {
+            let behind: Vec<u64> = self.open.range(missing..).map(|(&at, _)| at).collect();
+            for at in behind {
+                self.resend(at);
+            }
+        }
     }
 
     fn truth(mut self) -> TrueContext {
@@ -331,12 +353,17 @@ impl Play<'_> {
             None => return,
         };
         let before = context.open.get(&at).map(|open| open.path);
-        // A retransmission takes another path, if there is one.
+        // A retransmission takes another path, if there is one; ordered ones take but one.
         let path = match context.next_path() {
+            _ if of.mode == Mode::Rod => n as u16 % of.paths,
             path if Some(path) == before => context.next_path(),
             path => path,
         };
-        context.open.insert(at, Open { sent: now, path, shown: 0, is_again, is_queued: false });
+        if of.mode == Mode::Uud {
+            context.is_closing = context.next == all;
+        } else {
+            context.open.insert(at, Open { sent: now, path, shown: 0, is_again, is_queued: false });
+        }
         let BadPath { loss, trim, ce, delay, dead_at, .. } = context.ways[usize::from(path)].bad;
         // The first packet of a context meets nothing.
         let meets = |context: &mut Context, share: f64| at > 0 && context.rng.chance(share);
@@ -375,10 +402,15 @@ impl Play<'_> {
         }
         let (n, at) = (request.context, request.at);
         let context = &mut self.contexts[n];
-        let answer = if request.is_trimmed {
-            Answer::Nack { of: request, why: Refusal::Trimmed }
+        let refused = |why| Answer::Nack { of: request, why, next: context.expected };
+        let answer = if of.mode == Mode::Uud {
+            return;
+        } else if request.is_trimmed {
+            refused(Refusal::Trimmed)
         } else if at > 0 && context.rng.chance(of.refuse) {
-            Answer::Nack { of: request, why: Refusal::NoBuffer }
+            Answer::Nack { of: request, why: Refusal::NoBuffer, next: context.expected }
+        } else if of.mode == Mode::Rod && at > context.expected {
+            refused(Refusal::OutOfOrder)
         } else {
             let first = context.taken.entry(at).or_insert_with(|| {
                 context.row.received_bytes += of.payload_of(at) as u64;
@@ -433,16 +465,22 @@ impl Play<'_> {
         match answer {
             Answer::Ack { of, arrived, skip } => {
                 context.is_established = true;
-                context.open.remove(&of.at);
+                let is_first = context.open.remove(&of.at).is_some();
+                context.row.completed += u64::from(is_first && self.of.mode == Mode::Rudi);
                 let way = &mut context.ways[usize::from(of.path)];
                 way.lost_in_a_row = 0;
                 way.is_skipped_once |= is_mrc && skip == Skip::Once;
                 if is_mrc && self.of.heeds_skip && skip == Skip::Always {
                     context.leave(of.path);
                 }
-                self.learn(now, n, arrived);
+                if self.of.mode != Mode::Rudi {
+                    self.learn(now, n, arrived);
+                }
             }
             Answer::State { arrived, .. } => self.learn(now, n, arrived),
+            Answer::Nack { next, .. } if self.of.mode == Mode::Rod => {
+                context.go_back(now, next, self.round_trip);
+            }
             Answer::Nack { of, .. } => _ = context.resend(of.at),
             Answer::Completed(_) | Answer::Closed => return,
         }
@@ -451,6 +489,9 @@ impl Play<'_> {
             return self.at(now, Event::Send(n));
         }
         context.is_closing = true;
+        if !self.of.has_contexts() {
+            return;
+        }
         context.row.state = "closed";
         if !is_mrc {
             self.close(now, n);
@@ -494,7 +535,10 @@ impl Play<'_> {
         }
         let oldest = context.open.iter().find(|(_, open)| !open.is_queued && now >= open.sent + timeout);
         if let Some((&at, _)) = oldest {
-            context.resend(at);
+            match self.of.mode {
+                Mode::Rod => context.go_back(now, at, 0),
+                _ => _ = context.resend(at),
+            }
             context.row.timeouts += 1;
             let probe = context.row.timeouts as u16;
             self.at(now, Event::Send(n));
@@ -575,7 +619,8 @@ impl Play<'_> {
                 if skip == Skip::Always && of.kind == Kind::Mrc {
                     path.skipped_ns.get_or_insert(time_ns);
                 }
-                let shown = u64::from(64 - bitmap.leading_zeros());
+                // Without a context there are no SACKs.
+                let shown = if of.has_contexts() { u64::from(64 - bitmap.leading_zeros()) } else { 0 };
                 context.missing.extend((0..shown).filter(|bit| bitmap >> bit & 1 == 0).map(|bit| next + bit));
                 row.sacked_missing = context.missing.len() as u64;
             }
@@ -614,5 +659,6 @@ pub(super) fn nack_code(of: &Spray, why: Refusal) -> u8 {
         Refusal::Trimmed if of.last_hop => PdsNackCode::TRIMMED_LAST_HOP.0,
         Refusal::Trimmed => PdsNackCode::TRIMMED.0,
         Refusal::NoBuffer => NO_PACKET_BUFFER,
+        Refusal::OutOfOrder => PdsNackCode::OUT_OF_ORDER.0,
     }
 }

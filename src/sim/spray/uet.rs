@@ -3,8 +3,8 @@
 use std::net::IpAddr;
 
 use super::{
-    FIRST_PORT, Spray,
-    play::{Answer, Arrived, Context, Request, nack_code},
+    FIRST_PORT, Mode, Spray,
+    play::{Answer, Arrived, Context, Refusal, Request, nack_code},
 };
 use crate::{
     craft::{Packet, template},
@@ -12,12 +12,17 @@ use crate::{
 };
 
 const WRONG_KEY: u8 = 0x1c;
-/// Bytes of headers of a request: Ethernet, IPv4, UDP, PDS, SES.
-const HEADERS: usize = Ethernet::LEN + Ipv4::LEN + Udp::LEN + PdsRequest::LEN + SesStandard::LEN;
+/// Bytes of headers of a request, but those of the PDS: Ethernet, IPv4, UDP, SES.
+const HEADERS: usize = Ethernet::LEN + Ipv4::LEN + Udp::LEN + SesStandard::LEN;
 
 /// What a switch leaves of a payload.
 pub(super) fn trimmed_payload(of: &Spray) -> usize {
-    (of.trim_bytes as usize).saturating_sub(HEADERS)
+    let pds = match of.mode {
+        Mode::Rud | Mode::Rod => PdsRequest::LEN,
+        Mode::Rudi => PdsRudi::LEN,
+        Mode::Uud => PdsUud::LEN,
+    };
+    (of.trim_bytes as usize).saturating_sub(HEADERS + pds)
 }
 
 /// The beginning of a packet.
@@ -38,10 +43,18 @@ pub(super) fn request(of: &Spray, context: &Context, request: &Request) -> Packe
     let payload = of.payload_of(at);
     let (psn, spdcid, dpdcid) = (context.psn(at), Hex16(context.row.spdcid), Hex16(context.row.dpdcid));
     let packet = begin(context.ends, FIRST_PORT + path);
-    let packet = match at {
-        0 => packet.push(
+    let kind = if of.mode == Mode::Rod { PdsType::ROD_REQUEST } else { PdsType::RUD_REQUEST };
+    let packet = match (of.mode, at) {
+        (Mode::Rudi, _) => packet.push(
+            PdsRudi::default()
+                .with_kind(PdsType::RUDI_REQUEST)
+                .with_retransmit(is_again)
+                .with_pkt_id(Hex32(context.number(at))),
+        ),
+        (Mode::Uud, _) => packet.push(PdsUud::default().with_kind(PdsType::UUD_REQUEST)),
+        (_, 0) => packet.push(
             PdsRequestSyn::default()
-                .with_kind(PdsType::RUD_REQUEST)
+                .with_kind(kind)
                 .with_syn(true)
                 .with_ack_req(true)
                 .with_retransmit(is_again)
@@ -50,7 +63,7 @@ pub(super) fn request(of: &Spray, context: &Context, request: &Request) -> Packe
         ),
         _ => packet.push(
             PdsRequest::default()
-                .with_kind(PdsType::RUD_REQUEST)
+                .with_kind(kind)
                 .with_ack_req(true)
                 .with_retransmit(is_again)
                 .with_psn(psn)
@@ -99,6 +112,16 @@ pub(super) fn answer(of: &Spray, context: &mut Context, answer: &Answer) -> Pack
             if code > 1 {
                 *context.row.return_codes.entry(code).or_default() += 1;
             }
+            let response = SesResponse::default()
+                .with_return_code(SesReturnCode(code))
+                .with_message_id((at / each) as u16);
+            if of.mode == Mode::Rudi {
+                let rudi = PdsRudi::default()
+                    .with_kind(PdsType::RUDI_RESPONSE)
+                    .with_ecn_marked(request.is_marked)
+                    .with_pkt_id(Hex32(context.number(at)));
+                return packet.push(rudi).push(response);
+            }
             packet
                 .push(
                     ack.with_kind(PdsType::ACK_CC)
@@ -108,19 +131,22 @@ pub(super) fn answer(of: &Spray, context: &mut Context, answer: &Answer) -> Pack
                 )
                 .push(PdsSack::default().with_sack_psn_offset(Hex16(1)).with_sack_bitmap(Hex64(bitmap)))
                 .push(PdsNscc::default())
-                .push(
-                    SesResponse::default()
-                        .with_return_code(SesReturnCode(code))
-                        .with_message_id((at / each) as u16),
-                )
+                .push(response)
         }
-        Answer::Nack { of: request, why } => packet.push(
-            PdsNack::default()
-                .with_nack_code(PdsNackCode(nack_code(of, why)))
-                .with_psn(context.psn(request.at))
-                .with_spdcid(spdcid)
-                .with_dpdcid(dpdcid),
-        ),
+        Answer::Nack { of: request, why, next } => {
+            let nack = PdsNack::default().with_nack_code(PdsNackCode(nack_code(of, why)));
+            if of.mode == Mode::Rudi {
+                return packet.push(nack.with_rudi(true).with_psn(context.number(request.at)));
+            }
+            // With what it expects, where it refuses what is out of order.
+            let payload = if why == Refusal::OutOfOrder { context.psn(next) } else { 0 };
+            packet.push(
+                nack.with_psn(context.psn(request.at))
+                    .with_spdcid(spdcid)
+                    .with_dpdcid(dpdcid)
+                    .with_payload(Hex32(payload)),
+            )
+        }
         // Those of MRC.
         Answer::State { .. } | Answer::Completed(_) => packet,
         Answer::Closed => packet.push(ack.with_cack_psn(context.psn(of.packets_each()))),

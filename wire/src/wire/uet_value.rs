@@ -160,6 +160,8 @@ impl PdsNackCode {
     pub const TRIMMED_LAST_HOP: PdsNackCode = PdsNackCode(2);
     /// A switch cut an acknowledgement with data.
     pub const TRIMMED_ACK: PdsNackCode = PdsNackCode(3);
+    /// A receiver of ordered requests does not take what is behind a missing one.
+    pub const OUT_OF_ORDER: PdsNackCode = PdsNackCode(0x0d);
 
     /// Its name.
     pub fn name(self) -> Option<&'static str> {

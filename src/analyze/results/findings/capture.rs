@@ -10,7 +10,7 @@ use crate::analyze::metric::paths::planes;
 use crate::report::{
     Affected, CollectiveCause, Congestion, FlowPath, Head, MarkedFlow, MrcConnection, NotDecoded, OneSided,
     PathState, Pause, PauseCulprit, PauseViolations, SlowFlow, Space, TimeCause, TimeShare, UetContext,
-    UetCount, UetCounted,
+    UetCount, UetCounted, UetMode,
     units::{bits, bytes, count, duration, percent, priority, several},
 };
 
@@ -141,19 +141,11 @@ pub(super) fn bad_paths(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnM
     bad.sort_by_cached_key(|path| key(path));
     for paths in bad.chunk_by(|a, b| key(a) == key(b)) {
         let Some(first) = paths.first() else { continue };
-        let is_same = |path: &&FlowPath| {
-            paths.iter().any(|bad| (&bad.src, &bad.dst, bad.dest_qp) == (&path.src, &path.dst, path.dest_qp))
-        };
+        let is_same = |path: &&FlowPath| paths.iter().any(|bad| bad.is_of_the_flow_of(path));
         let of_flows = head.paths.iter().filter(is_same);
         let (packets, what) = trouble(first.state, paths.iter().copied(), of_flows);
         let of = match paths {
-            [one] => format!(
-                "QP {:#x} {} \u{2192} {}, which has {}",
-                one.dest_qp,
-                one.src,
-                one.dst,
-                several(one.paths, "path")
-            ),
+            [one] => format!("{}, which has {}", one.flow_name(), several(one.paths, "path")),
             _ => several(paths.len() as u64, "flow"),
         };
         let text = format!("the path with {} {what}; of {of}", first.name());
@@ -212,12 +204,10 @@ pub(super) fn skipped_paths(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn
     if let Some(first) = skipped.first() {
         let n = skipped.len() as u64;
         let text = format!(
-            "receivers asked not to use {} any more; the first has {}, of QP {:#x} {} \u{2192} {}",
+            "receivers asked not to use {} any more; the first has {}, of {}",
             several(n, "path"),
             first.name(),
-            first.dest_qp,
-            first.src,
-            first.dst
+            first.flow_name()
         );
         say(Seen::new(n, text));
     }
@@ -321,6 +311,28 @@ pub(super) fn uet_retransmits(&Evidence { head, .. }: &Evidence<'_>, say: &mut d
     }
 }
 
+/// Requests of Ultra Ethernet that shall come in order, and do not: one for each receiver.
+pub(super) fn uet_disordered(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    let is_disordered =
+        |one: &&UetContext| one.mode == UetMode::Ordered && one.reordered.is_some_and(|n| n > 0);
+    for (receiver, contexts) in by_receiver(head.uet.iter().filter(is_disordered), |one| &one.dst) {
+        let sum = |of: fn(&UetContext) -> Option<u64>| contexts.iter().filter_map(|one| of(one)).sum::<u64>();
+        let reordered = sum(|one| one.reordered);
+        let mut text = format!(
+            "{} of {} to {receiver} in ordered contexts came out of order, in {}",
+            count(reordered),
+            several(sum(|one| one.packets), "request"),
+            several(contexts.len() as u64, "context"),
+        );
+        let paths = contexts.iter().filter_map(|one| one.paths).max().unwrap_or(0);
+        if paths > 1 {
+            text += &format!(", over {paths} paths");
+        }
+        let frames = contexts.iter().take(8).map(|one| one.first_frame).collect();
+        say(Seen { frames, ..Seen::new(reordered, text) });
+    }
+}
+
 /// NACKs of Ultra Ethernet that are about no trimmed packet: one for each code.
 pub(super) fn uet_nacks(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
     // Those of trimmed packets have findings of their own; those from 0xfd on are expected.
@@ -347,12 +359,12 @@ fn by_code(
         let n = rows.iter().map(|row| row.count).sum();
         if let Some(most) = rows.iter().max_by_key(|row| row.count) {
             let text = format!(
-                "{} \"{}\" in {}, most to {} (PDC {:#x}): {}",
+                "{} \"{}\" in {}, most to {} ({}): {}",
                 several(n, what),
                 most.name,
                 several(rows.len() as u64, "context"),
                 most.src,
-                most.spdcid,
+                most.spdcid.map_or_else(|| most.mode.words().to_owned(), |spdcid| format!("PDC {spdcid:#x}")),
                 count(most.count)
             );
             say(Seen::new(n, text));
@@ -362,16 +374,14 @@ fn by_code(
 
 pub(super) fn uneven_paths(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
     let mut uneven: Vec<&FlowPath> = head.paths.iter().filter(|path| path.is_uneven).collect();
-    uneven.sort_by(|a, b| (&a.src, &a.dst, a.dest_qp).cmp(&(&b.src, &b.dst, b.dest_qp)));
-    for paths in uneven.chunk_by(|a, b| (&a.src, &a.dst, a.dest_qp) == (&b.src, &b.dst, b.dest_qp)) {
+    uneven.sort_by(|a, b| a.flow_key().cmp(&b.flow_key()));
+    for paths in uneven.chunk_by(|a, b| a.is_of_the_flow_of(b)) {
         let most = paths.iter().max_by_key(|path| path.packets);
         let least = paths.iter().min_by_key(|path| path.packets);
         if let (Some(most), Some(least)) = (most, least) {
             let text = format!(
-                "QP {:#x} {} \u{2192} {} spreads unevenly over {}: {} on {}, {} on {}",
-                most.dest_qp,
-                most.src,
-                most.dst,
+                "{} spreads unevenly over {}: {} on {}, {} on {}",
+                most.flow_name(),
                 several(most.paths, "path"),
                 percent(most.share),
                 most.name(),

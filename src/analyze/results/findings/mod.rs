@@ -355,6 +355,11 @@ pub static FINDINGS: &[FindingKind] = findings! {
         "see table uet for the contexts: NACKs say where a packet was trimmed or why it was refused; without them, SACKs that show PSNs missing are losses, and retransmissions with neither are timeouts"
         Capture(capture::uet_retransmits);
 
+    "uet.disordered" Warning []
+        "Requests of ordered contexts of Ultra Ethernet (ROD) came out of order: their receiver does not take them."
+        "see columns reordered and paths of the table uet: an ordered context must take one path; over one path, a switch or link bundle on it spreads packets"
+        Capture(capture::uet_disordered);
+
     "uet.nack" Warning []
         "Receivers of Ultra Ethernet refused packets, not because they were trimmed."
         "no buffer, bitmap or resource: the receiver is overloaded, see who sends to it; a context that is not known, closing or out of its window: compare both ends' logs of it"

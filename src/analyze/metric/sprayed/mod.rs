@@ -1,0 +1,488 @@
+//! Requests that are sprayed over paths and acknowledged selectively, of MRC and of Ultra Ethernet: which of them were retransmissions, what was lost and where,
+//! and what each path carried.
+
+mod way;
+
+use std::collections::VecDeque;
+
+pub(crate) use way::{Entropy, Ways};
+
+use super::paths::{Carried, OfFlow};
+use crate::{
+    analyze::track::distribution::Distribution,
+    heap::heap,
+    report::{FlowPath, Summary},
+};
+
+/// PSNs that are remembered.
+const REMEMBERED: usize = 1 << 12;
+/// Messages that are remembered.
+const MAX_MESSAGES: usize = 1 << 10;
+/// A PSN is missing, and not only late, if so many SACKs showed it so.
+const SHOWN: u8 = 3;
+/// After a request to skip a path, so many packets may still take it, or a window of them: they are on their way, or chosen.
+const GRACE: u64 = 256;
+
+/// Requests of one sender to one receiver.
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Sprayed {
+    /// One past the highest PSN, counted on through wraps.
+    hi: u64,
+    /// How many bits a PSN has.
+    bits: u32,
+    /// One past the highest PSN up to which all have arrived, as SACKs say; `None` before the first.
+    acked: Option<u64>,
+    /// The last packet, if it was a retransmission.
+    last_again: Option<u64>,
+    begin: i64,
+    /// What is known of the last PSNs.
+    #[serde(with = "crate::stored::roomy")]
+    ring: Vec<Slot>,
+    ways: Ways,
+    messages: VecDeque<Message>,
+    /// From a packet to the acknowledgement that it caused, without retransmissions.
+    ack_rtt: Distribution,
+    min_rtt: Option<u64>,
+    completion: Distribution,
+    /// The receive window, in packets; 0: not known.
+    pub(crate) window: u64,
+    pub(crate) sums: Sums,
+}
+
+/// What is counted of them.
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Sums {
+    pub(crate) packets: u64,
+    /// Retransmissions: they say so, or their PSN came before, or was NACKed.
+    pub(crate) again: u64,
+    /// Those that say so.
+    pub(crate) rtx: u64,
+    /// Those by their PSN.
+    pub(crate) inferred: u64,
+    pub(crate) both: u64,
+    pub(crate) lost_before: u64,
+    pub(crate) lost_after: u64,
+    pub(crate) spurious: u64,
+    pub(crate) reordered: u64,
+    pub(crate) max_extent: u64,
+    pub(crate) marked: u64,
+    pub(crate) trimmed: u64,
+    /// PSNs that SACKs showed missing below one that had arrived.
+    pub(crate) missing: u64,
+    /// Packets that took a path long after its receiver had asked to skip it.
+    pub(crate) after_skip: u64,
+    pub(crate) messages: u64,
+    pub(crate) completed: u64,
+    most_outstanding: u64,
+}
+
+/// What is known of a PSN.
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+struct Slot {
+    /// How often the ring was filled before it; 0: nothing is known.
+    lap: u32,
+    /// When its last transmission came, in nanoseconds since the first packet; what is four seconds old is forgotten before.
+    time: u32,
+    /// The place of the last transmission's path, and one; 0: the tap saw none.
+    path: u16,
+    /// The same of the transmission before, which was lost.
+    lost_on: u16,
+    /// SACKs that showed it missing.
+    shown: u8,
+    /// The bits below.
+    flags: u8,
+}
+
+/// A transmission of it came trimmed, or a NACK says that one was.
+const TRIMMED: u8 = 1;
+const NACKED_TRIMMED: u8 = 1 << 1;
+/// Its receiver refused it.
+const REFUSED: u8 = 1 << 2;
+/// A SACK shows that it has arrived.
+const ARRIVED: u8 = 1 << 3;
+/// It was sent again, as it was lost behind the tap, or before it.
+const LOST_AFTER: u8 = 1 << 4;
+const LOST_BEFORE: u8 = 1 << 5;
+const RESENT: u8 = 1 << 6;
+/// A SACK has shown it missing, whichever of its transmissions.
+const MISSED: u8 = 1 << 7;
+
+/// A message that is not complete.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+struct Message {
+    id: u16,
+    first_ns: i64,
+    last: Option<u64>,
+}
+
+heap! {
+    Sprayed { ring, ways, messages, ack_rtt, completion }
+    Slot {}
+    Message {}
+}
+
+/// A packet at the tap.
+#[derive(Clone, Copy)]
+pub(crate) struct Sent {
+    pub(crate) carried: Carried,
+    pub(crate) is_rtx: bool,
+    pub(crate) is_trimmed: bool,
+    /// Its receiver takes what is in order only: a sender repeats all behind what was lost.
+    pub(crate) is_ordered: bool,
+}
+
+/// What a receiver says of the path of a packet.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Said {
+    /// The packet came marked.
+    pub(crate) is_marked: bool,
+    /// The path is not to be used any more.
+    pub(crate) is_skipped: bool,
+    /// The path by its entropy value, where the answer has one.
+    pub(crate) entropy: Option<u32>,
+}
+
+/// Why a packet was not taken.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refused {
+    Trimmed,
+    /// Something before it has not arrived.
+    OutOfOrder,
+    Otherwise,
+}
+
+impl Slot {
+    fn has(&self, flags: u8) -> bool {
+        self.flags & flags != 0
+    }
+
+    /// The place of the last transmission's path.
+    fn way(&self) -> Option<usize> {
+        usize::from(self.path).checked_sub(1)
+    }
+}
+
+impl Sprayed {
+    /// What the ring takes: the most of it.
+    pub(crate) const BYTES: usize = REMEMBERED * size_of::<Slot>();
+
+    /// Those of PSNs of so many bits, of which this is the first that came.
+    pub(crate) fn new(bits: u32, psn: u32, begin: i64) -> Sprayed {
+        Sprayed {
+            hi: (2_u64 << bits) + u64::from(psn),
+            bits,
+            acked: None,
+            last_again: None,
+            begin,
+            ring: vec![Slot::default(); REMEMBERED],
+            ways: Ways::default(),
+            messages: VecDeque::new(),
+            ack_rtt: Distribution::default(),
+            min_rtt: None,
+            completion: Distribution::default(),
+            window: 0,
+            sums: Sums::default(),
+        }
+    }
+
+    /// How far a PSN is from the highest one.
+    pub(crate) fn distance(&self, psn: u32) -> u64 {
+        self.unwrap(psn).abs_diff(self.hi)
+    }
+
+    /// Of all numbers that are this PSN, the nearest to the highest one.
+    fn unwrap(&self, psn: u32) -> u64 {
+        let shift = 32 - self.bits;
+        let difference = (psn.wrapping_sub(self.hi as u32) << shift) as i32 >> shift;
+        self.hi.wrapping_add_signed(difference.into())
+    }
+
+    /// What is known of this PSN; of one that is too old, or so far ahead that it would push out all others, nothing.
+    fn slot(&mut self, x: u64) -> Option<&mut Slot> {
+        if x > self.hi + REMEMBERED as u64 {
+            return None;
+        }
+        let lap = (x / REMEMBERED as u64) as u32;
+        let slot = &mut self.ring[x as usize % REMEMBERED];
+        if slot.lap < lap {
+            *slot = Slot { lap, ..Slot::default() };
+        }
+        (slot.lap == lap).then_some(slot)
+    }
+
+    fn has_arrived(&self, x: u64, slot: &Slot) -> bool {
+        slot.has(ARRIVED) || self.acked.is_some_and(|acked| x < acked)
+    }
+
+    fn since_begin(&self, time: i64) -> u32 {
+        time.wrapping_sub(self.begin) as u32
+    }
+
+    /// A request. Returns whether it is a retransmission.
+    pub(crate) fn on_sent(&mut self, psn: u32, entropy: Entropy, sent: &Sent) -> bool {
+        let Sent { carried, is_rtx, is_trimmed, is_ordered } = *sent;
+        self.sums.packets += 1;
+        let (packets, grace) = (self.sums.packets, self.window.max(GRACE));
+        let at = self.ways.carries(entropy, &carried, packets, is_trimmed);
+        let skipped = self.ways.get_mut(at).skipped;
+        self.sums.after_skip += u64::from(skipped.is_some_and(|(_, n)| packets > n + grace));
+        self.sums.marked += u64::from(carried.is_marked);
+        self.sums.trimmed += u64::from(is_trimmed);
+        let (hi, x) = (self.hi, self.unwrap(psn));
+        // So far ahead, nothing that is known is of it.
+        if x > hi + REMEMBERED as u64 {
+            self.hi = x;
+        }
+        let since = self.since_begin(carried.time);
+        // Without the bit, a hole is a loss only beyond the reordering that there was.
+        let is_far = self.sums.reordered > 0 && hi.saturating_sub(x + 1) > self.sums.max_extent;
+        let is_behind_one = is_ordered && self.last_again.is_some_and(|last| last + 1 == x);
+        let Some(slot) = self.slot(x) else { return is_rtx };
+        let before = *slot;
+        let is_known = before.path > 0 || before.has(NACKED_TRIMMED | REFUSED);
+        let is_again = is_known || before.shown >= SHOWN && (is_rtx || is_far);
+        let is_late = before.has(LOST_BEFORE) && !is_rtx;
+        // What SACKs show missing, and does not say that it is a retransmission, was late.
+        let again = if is_rtx || is_known && !is_late { RESENT } else { 0 };
+        let trimmed = if is_trimmed { TRIMMED } else { 0 };
+        (slot.path, slot.lost_on, slot.time, slot.shown) = (at as u16 + 1, before.path, since, 0);
+        // What was said of the transmission before is not said of this one.
+        slot.flags = before.flags & (ARRIVED | RESENT | MISSED) | again | trimmed;
+        self.last_again = (again != 0).then_some(x);
+        self.sums.again += u64::from(again != 0);
+        self.sums.rtx += u64::from(is_rtx);
+        self.sums.inferred += u64::from(is_again && !is_late);
+        self.sums.both += u64::from(is_rtx && is_again);
+        match () {
+            // The first transmission comes behind its retransmission: it was late, not lost.
+            () if is_late => {
+                self.sums.lost_before -= 1;
+                self.sums.spurious += 1;
+                self.ways.get_mut(at).tally.late += 1;
+            }
+            // Go-back-N: what the tap saw before is only repeated, behind what was lost. Some of it may have been lost too.
+            () if again != 0 && is_behind_one && before.path > 0 => self.ways.resent(at),
+            () if again != 0 => self.on_again(x, at, &before),
+            () if x < hi && !is_trimmed => {
+                // To be overtaken by less than a packet of each path is nothing.
+                self.ways.get_mut(at).tally.late += u64::from(hi - x > self.ways.len() as u64);
+                self.sums.reordered += 1;
+                self.sums.max_extent = self.sums.max_extent.max(hi - 1 - x);
+            }
+            () => {}
+        }
+        if !is_trimmed {
+            self.hi = hi.max(x + 1);
+            if let Some(acked) = self.acked {
+                self.sums.most_outstanding = self.sums.most_outstanding.max(self.hi.saturating_sub(acked));
+            }
+        }
+        again != 0
+    }
+
+    /// A retransmission on the path `at`: what became of the transmission before.
+    fn on_again(&mut self, x: u64, at: usize, before: &Slot) {
+        self.ways.resent(at);
+        if self.has_arrived(x, before) {
+            self.sums.spurious += 1;
+            return;
+        }
+        if before.has(REFUSED) {
+            return;
+        }
+        let is_trimmed = before.has(TRIMMED | NACKED_TRIMMED);
+        let flag = match before.way() {
+            Some(lost) => {
+                self.ways.lost(lost);
+                self.sums.lost_after += u64::from(!is_trimmed);
+                LOST_AFTER
+            }
+            None => {
+                self.sums.lost_before += u64::from(!is_trimmed);
+                LOST_BEFORE
+            }
+        };
+        if !is_trimmed && let Some(slot) = self.slot(x) {
+            slot.flags |= flag;
+        }
+    }
+
+    /// A packet of a message, which is not trimmed; `ends`: its last.
+    pub(crate) fn on_message(&mut self, id: u16, psn: u32, time: i64, ends: bool) {
+        let x = self.unwrap(psn);
+        let known = self.messages.iter_mut().rev().find(|message| message.id == id);
+        if let Some(message) = known {
+            message.last = message.last.or(ends.then_some(x));
+            return;
+        }
+        // A retransmission of a message that is complete, or too old, begins none.
+        if self.acked.is_some_and(|acked| x < acked) {
+            return;
+        }
+        if self.messages.len() == MAX_MESSAGES {
+            self.messages.pop_front();
+        }
+        self.sums.messages += 1;
+        self.messages.push_back(Message { id, first_ns: time, last: ends.then_some(x) });
+    }
+
+    /// The packet that caused an acknowledgement, and what that says of its path. Returns how long that took, but of retransmissions.
+    pub(crate) fn on_acknowledged(&mut self, psn: u32, said: Said, time: i64) -> Option<u64> {
+        let (since, x) = (self.since_begin(time), self.unwrap(psn));
+        let slot = *self.slot(x)?;
+        let hint = slot.way();
+        let named = said.entropy.and_then(|entropy| self.ways.named(entropy, hint));
+        // Where the entropy value is no path of ours, it is that of the packet.
+        if let Some(at) = named.or(hint) {
+            let way = self.ways.get_mut(at);
+            way.echoes += u64::from(said.is_marked);
+            if said.is_skipped {
+                way.skipped.get_or_insert((time, self.sums.packets));
+            }
+        }
+        let rtt = hint.filter(|_| !slot.has(RESENT | ARRIVED)).map(|at| {
+            let rtt = u64::from(since.wrapping_sub(slot.time));
+            self.ack_rtt.add(rtt);
+            self.min_rtt = Some(self.min_rtt.map_or(rtt, |least| least.min(rtt)));
+            self.ways.get_mut(at).answered(rtt);
+            rtt
+        });
+        // The answer to a transmission that was taken for lost.
+        let lost_on = usize::from(slot.lost_on).checked_sub(1);
+        if slot.has(LOST_AFTER) && named.is_some() && named == lost_on && named != hint {
+            self.was_not_lost(x);
+        }
+        // An answer for it is that it has arrived.
+        self.arrives(x, time);
+        rtt
+    }
+
+    /// What a SACK shows: `bitmap` is of this PSN and those behind it.
+    pub(crate) fn on_bitmap(&mut self, first: u32, bitmap: u64, time: i64) {
+        let first = self.unwrap(first);
+        // Behind the highest one that has arrived, nothing is said.
+        let shown = 64 - bitmap.leading_zeros();
+        for bit in 0..shown {
+            let x = first + u64::from(bit);
+            let is_acked = self.acked.is_some_and(|acked| x < acked);
+            let Some(slot) = self.slot(x) else { continue };
+            if bitmap >> bit & 1 == 1 {
+                self.arrives(x, time);
+            } else if !is_acked && !slot.has(ARRIVED) {
+                slot.shown = slot.shown.saturating_add(1);
+                let is_first = !slot.has(MISSED);
+                slot.flags |= MISSED;
+                self.sums.missing += u64::from(is_first);
+            }
+        }
+    }
+
+    /// This PSN and all before it have arrived.
+    pub(crate) fn on_cumulative(&mut self, psn: u32, time: i64) {
+        let acked = self.unwrap(psn) + 1;
+        if acked > self.hi + REMEMBERED as u64 {
+            return;
+        }
+        let from = self.acked.unwrap_or(acked).max(acked.saturating_sub(REMEMBERED as u64));
+        for x in from..acked {
+            self.arrives(x, time);
+        }
+        self.acked = self.acked.max(Some(acked));
+        while let Some(message) = self.messages.front()
+            && let Some(last) = message.last
+            && last < acked
+        {
+            self.completion.add(u64::try_from(time.saturating_sub(message.first_ns)).unwrap_or(0));
+            self.sums.completed += 1;
+            self.messages.pop_front();
+        }
+    }
+
+    /// A SACK shows that this PSN has arrived: earlier than an answer to its retransmission could come, it was not lost.
+    fn arrives(&mut self, x: u64, time: i64) {
+        let (since, shortest) = (self.since_begin(time), self.min_rtt.unwrap_or(0));
+        let Some(slot) = self.slot(x) else { return };
+        let is_early = u64::from(since.wrapping_sub(slot.time)) < shortest;
+        let is_lost = slot.has(LOST_AFTER) && !slot.has(ARRIVED);
+        slot.flags |= ARRIVED;
+        if is_lost && is_early {
+            self.was_not_lost(x);
+        }
+    }
+
+    /// What was taken for lost behind the tap was late.
+    fn was_not_lost(&mut self, x: u64) {
+        let Some(slot) = self.slot(x) else { return };
+        slot.flags &= !LOST_AFTER;
+        let lost_on = usize::from(slot.lost_on).checked_sub(1);
+        self.sums.lost_after -= 1;
+        self.sums.spurious += 1;
+        if let Some(at) = lost_on {
+            self.ways.get_mut(at).tally.lost -= 1;
+        }
+    }
+
+    /// A NACK for this PSN.
+    pub(crate) fn on_refused(&mut self, psn: u32, why: Refused) {
+        let x = self.unwrap(psn);
+        let Some(slot) = self.slot(x) else { return };
+        let is_trimmed = why == Refused::Trimmed;
+        let is_new = is_trimmed && !slot.has(TRIMMED | NACKED_TRIMMED);
+        slot.flags |= if is_trimmed { NACKED_TRIMMED } else { REFUSED };
+        if let Some(at) = slot.way().filter(|_| is_new) {
+            self.ways.trimmed_behind(at);
+        }
+        if why == Refused::OutOfOrder
+            && let Some(acked) = self.acked
+        {
+            // What is missing is among those that the tap has not seen.
+            for x in acked.max(x.saturating_sub(REMEMBERED as u64))..x {
+                if let Some(slot) = self.slot(x).filter(|slot| slot.path == 0) {
+                    slot.shown = SHOWN;
+                }
+            }
+        }
+    }
+
+    /// How many paths it took.
+    pub(crate) fn path_count(&self) -> u64 {
+        self.ways.len() as u64
+    }
+
+    /// How evenly its bytes are spread over them: Jain's index.
+    pub(crate) fn fairness(&self) -> Option<f64> {
+        self.ways.fairness()
+    }
+
+    /// A row for each path.
+    pub(crate) fn paths(&self, of: &OfFlow) -> Vec<FlowPath> {
+        self.ways.rows(of)
+    }
+
+    /// Of what is a retransmission by its bit or by its PSN, the share that is by both.
+    pub(crate) fn agreement(&self) -> Option<f64> {
+        let Sums { rtx, inferred, both, .. } = self.sums;
+        let either = rtx + inferred - both;
+        (either > 0).then(|| both as f64 / either as f64)
+    }
+
+    /// The most packets that were not acknowledged at once.
+    pub(crate) fn most_outstanding(&self) -> Option<u64> {
+        self.acked.map(|_| self.sums.most_outstanding)
+    }
+
+    /// Packets that nobody has acknowledged: those behind the highest one up to which all have arrived.
+    pub(crate) fn unanswered(&self) -> Option<u64> {
+        self.acked.map(|acked| self.hi.saturating_sub(acked))
+    }
+
+    /// From a packet to the acknowledgement that it caused.
+    pub(crate) fn ack_rtt(&self) -> Option<Summary> {
+        self.ack_rtt.summary()
+    }
+
+    /// From the first packet of a message to the acknowledgement that completes it.
+    pub(crate) fn completion(&self) -> Option<Summary> {
+        self.completion.summary()
+    }
+}

@@ -1,0 +1,205 @@
+//! Paths of requests that are sprayed over several, and what answers say of each.
+
+use std::net::Ipv6Addr;
+
+use crate::{
+    analyze::metric::{
+        paths::{Carried, OfFlow, Tally, rows},
+        spread,
+    },
+    dissect::Dissection,
+    heap::heap,
+    report::{FlowPath, PathState},
+    wire::*,
+};
+
+const MAX_PATHS: usize = 512;
+/// A path is slow if answers to its packets take so many times as long as those to the others, of so many.
+const SLOW: u64 = 2;
+const ENOUGH: u64 = 4;
+
+/// All of one sender to one receiver, in the order of their first packets.
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Ways(#[serde(with = "crate::stored::roomy")] Vec<Way>);
+
+/// What tells one path from another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Entropy {
+    /// The low 16 bits of the flow label.
+    pub(crate) label: u16,
+    pub(crate) port: u16,
+    /// Where the IPv6 header around the packet goes: in SRv6, the segments that are left. 0: there is none.
+    pub(crate) segments: u128,
+}
+
+/// A path.
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub(super) struct Way {
+    pub(super) entropy: Entropy,
+    pub(super) tally: Tally,
+    /// Acknowledgements that say that a packet of it came marked.
+    pub(super) echoes: u64,
+    /// Packets that were trimmed behind the tap, by NACKs.
+    pub(super) trimmed_after: u64,
+    rtts: u64,
+    rtt_sum: u64,
+    rtt_max: u64,
+    /// When its receiver first asked to skip it always, and how many packets there had been.
+    pub(super) skipped: Option<(i64, u64)>,
+}
+
+heap! {
+    Ways { 0 }
+    Way {}
+}
+
+impl Way {
+    /// Which half of a structured entropy value is the label is disputed.
+    fn has(&self, entropy: u32) -> bool {
+        let [label, port] = [self.entropy.label, self.entropy.port].map(u32::from);
+        [label << 16 | port, port << 16 | label].contains(&entropy)
+    }
+
+    /// An answer to a packet of it took so long.
+    pub(super) fn answered(&mut self, rtt: u64) {
+        (self.rtts, self.rtt_sum) = (self.rtts + 1, self.rtt_sum.saturating_add(rtt));
+        self.rtt_max = self.rtt_max.max(rtt);
+    }
+
+    /// What it carried, and what answers say of that.
+    fn tally(&self) -> Tally {
+        Tally {
+            marked: self.tally.marked.max(self.echoes),
+            trimmed: self.tally.trimmed + self.trimmed_after,
+            ..self.tally
+        }
+    }
+}
+
+impl Entropy {
+    /// That of a packet which has this UDP source port, or what stands for it.
+    pub(crate) fn of(d: &Dissection<'_>, port: u16) -> Entropy {
+        let label = d.get::<Ipv6>().map_or(0, |ip| ip.flow_label() as u16);
+        let segments = if d.tunnel_depth() > 0 { segments(d) } else { None };
+        Entropy { label, port, segments: segments.unwrap_or(0) }
+    }
+}
+
+impl Ways {
+    /// The place of a path, which may begin with it; the last one stands for those for which there is no room.
+    pub(super) fn place(&mut self, entropy: Entropy) -> usize {
+        if let Some(at) = self.0.iter().position(|way| way.entropy == entropy) {
+            return at;
+        }
+        if self.0.len() < MAX_PATHS {
+            self.0.push(Way { entropy, ..Way::default() });
+        }
+        self.0.len() - 1
+    }
+
+    /// One more packet, the `n`-th of all, on this path. Returns its place.
+    pub(crate) fn carries(&mut self, entropy: Entropy, packet: &Carried, n: u64, is_trimmed: bool) -> usize {
+        let at = self.place(entropy);
+        let tally = &mut self.0[at].tally;
+        tally.add(packet, n);
+        tally.trimmed += u64::from(is_trimmed);
+        at
+    }
+
+    /// A packet on it was a retransmission.
+    pub(crate) fn resent(&mut self, at: usize) {
+        self.0[at].tally.resent += 1;
+    }
+
+    /// A packet on it was lost.
+    pub(crate) fn lost(&mut self, at: usize) {
+        self.0[at].tally.lost += 1;
+    }
+
+    /// A packet on it was trimmed behind the tap.
+    pub(crate) fn trimmed_behind(&mut self, at: usize) {
+        self.0[at].trimmed_after += 1;
+    }
+
+    /// An answer to a packet of it, and how long that took, where it is known.
+    pub(crate) fn said(&mut self, at: usize, is_marked: bool, rtt: Option<u64>) {
+        let way = &mut self.0[at];
+        way.echoes += u64::from(is_marked);
+        if let Some(rtt) = rtt {
+            way.answered(rtt);
+        }
+    }
+
+    /// The path at a place that [`place`](Self::place) gave.
+    pub(super) fn get_mut(&mut self, at: usize) -> &mut Way {
+        &mut self.0[at]
+    }
+
+    /// The place of the path with this entropy value: this one, if it has it.
+    pub(super) fn named(&self, entropy: u32, hint: Option<usize>) -> Option<usize> {
+        let has = |way: &Way| way.has(entropy);
+        let is_hinted = |at: &usize| self.0.get(*at).is_some_and(has);
+        hint.filter(is_hinted).or_else(|| self.0.iter().position(has))
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// How evenly bytes are spread over them: Jain's index.
+    pub(crate) fn fairness(&self) -> Option<f64> {
+        spread(self.0.iter().map(|way| way.tally.bytes)).map(|spread| spread.jain)
+    }
+
+    /// A row for each path.
+    pub(crate) fn rows(&self, of: &OfFlow) -> Vec<FlowPath> {
+        let entropy = self.0.iter().map(|way| {
+            let Entropy { label, port, .. } = way.entropy;
+            (port, Some(label).filter(|&label| label > 0))
+        });
+        let segments = |way: &Way| {
+            let segments = way.entropy.segments;
+            (segments > 0).then(|| Ipv6Addr::from(segments).to_string())
+        };
+        let tallies: Vec<Tally> = self.0.iter().map(Way::tally).collect();
+        let all: Vec<FlowPath> = rows(of, &tallies, false, entropy).collect();
+        let (rtts, sum) = self.0.iter().fold((0, 0), |(n, sum), way| (n + way.rtts, sum + way.rtt_sum));
+        let finished = |(path, way): (FlowPath, &Way)| {
+            let mean = way.rtt_sum.checked_div(way.rtts);
+            let of_others = (sum - way.rtt_sum).checked_div(rtts - way.rtts);
+            let is_slow = way.rtts >= ENOUGH
+                && mean.zip(of_others).is_some_and(|(own, others)| own > others.saturating_mul(SLOW));
+            let state = match path.state {
+                _ if way.skipped.is_some() => PathState::Skipped,
+                PathState::Good if is_slow => PathState::Slow,
+                state => state,
+            };
+            FlowPath {
+                state,
+                ack_rtt_mean_ns: mean,
+                ack_rtt_max_ns: mean.map(|_| way.rtt_max),
+                skipped_ns: way.skipped.map(|(time, _)| time),
+                segments: segments(way),
+                ..path
+            }
+        };
+        all.into_iter().zip(&self.0).map(finished).collect()
+    }
+}
+
+/// Where the IPv6 header goes that the packet's own one is right behind, as in SRv6.
+#[cold]
+fn segments(d: &Dissection<'_>) -> Option<u128> {
+    let own = d.offset(Kind::Ipv6)?;
+    let mut around = None;
+    for layer in d.layers().iter() {
+        match layer.kind {
+            Kind::Ipv6 if layer.at as usize == own => break,
+            Kind::Ipv6 => around = Some(layer.at as usize),
+            Kind::Ipv6Extension => {}
+            _ => around = None,
+        }
+    }
+    let (ip, _) = Ipv6::view(d.frame().get(around?..)?)?;
+    Some(u128::from(ip.dst()))
+}
