@@ -196,8 +196,8 @@ fn every_capture_is_copied_bit_for_bit_and_wireshark_counts_the_same_comments() 
                 several(before.len() as u64, "frame")
             )
         );
-        // It takes a second for ten thousand frames.
-        if tshark_is_here && before.len() < 12_000 {
+        // A larger one takes seconds, and shows no more.
+        if tshark_is_here && before.len() < 4_000 {
             let out = out.to_str().unwrap();
             let counted = tshark(&["-r", out, "-Y", "frame.comment", "-T", "fields", "-e", "frame.number"]);
             assert_eq!(counted.lines().count(), ours, "{}", path.display());

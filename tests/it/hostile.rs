@@ -119,7 +119,7 @@ fn bombs() {
         to.write_all(head).unwrap();
         (0..mib).for_each(|_| to.write_all(&zeros).unwrap());
     };
-    for (name, head, mib) in [("nothing", Vec::new(), 700), ("records", pcap_head(1), 24)] {
+    for (name, head, mib) in [("nothing", Vec::new(), 200), ("records", pcap_head(1), 24)] {
         let path = folder.join(format!("{name}.gz"));
         let fast = flate2::Compression::fast();
         let mut gzip = flate2::write::GzEncoder::new(File::create(&path).unwrap(), fast);

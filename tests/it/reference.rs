@@ -61,7 +61,7 @@ fn mutants_have_one_report() {
     }
     assert!(bases.len() > 100);
     let (mut seen, mut malformed) = (0, 0);
-    for mutant in Mutants::new(bases, 7).take(20_000) {
+    for mutant in Mutants::new(bases, 7).take(8_000) {
         let mut record = Record {
             time: Time(1_000),
             link: mutant.link,
@@ -82,7 +82,7 @@ fn mutants_have_one_report() {
         let (plain, reference) = (serde_json::to_string(&plain), serde_json::to_string(&reference.finish()));
         assert!(plain.ok() == reference.ok(), "{}", mutant.mutation);
     }
-    assert!(seen > 5_000 && malformed > 1_000, "{seen} {malformed}");
+    assert!(seen > 2_000 && malformed > 400, "{seen} {malformed}");
 }
 
 /// What happens to packets on their way, and what does not: one in thirty is lost, doubled, late, wrong or sent anew. In
