@@ -54,6 +54,8 @@ pub(crate) struct Index<'a> {
     last_words: OnceLock<LastWords>,
     /// Set-ups that show the application of a flow, by the flow's place.
     applications: OnceLock<HashMap<usize, Application>>,
+    /// What each flow in memory lost on the network, by its number. It is made when the first metric asks.
+    lost: OnceLock<Vec<Option<report::Bounds>>>,
 }
 
 /// An application, and how it is known.
@@ -86,6 +88,7 @@ impl<'a> Index<'a> {
             directions: OnceLock::new(),
             last_words: OnceLock::new(),
             applications: OnceLock::new(),
+            lost: OnceLock::new(),
         };
         // The sort keys are copied side by side, for flows lie far apart in memory. Most flows are in order of time already,
         // and many have equal counts of packets: sorting by one key after the other is fast then.
@@ -331,6 +334,13 @@ impl<'a> Index<'a> {
 
     /// Packets that a flow lost on the network; `None` where the capture cannot show losses.
     pub(crate) fn lost(&self, id: FlowId) -> Option<report::Bounds> {
+        // Several metrics ask, of all flows.
+        let of = |(id, flow): (u32, &Flow)| (flow.packets > 0).then(|| self.loss_of(FlowId(id)))?;
+        let all = || (0..).zip(self.flows).map(of).collect();
+        *self.lost.get_or_init(all).get(id.0 as usize)?
+    }
+
+    fn loss_of(&self, id: FlowId) -> Option<report::Bounds> {
         let at = self.place(id)?;
         let peer = self.peer(at).map(|peer| self.flow(peer));
         let [requests, responses] = rows::losses(self.flow(at), peer);

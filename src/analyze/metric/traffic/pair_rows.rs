@@ -64,12 +64,21 @@ impl Traffic {
             Group { key: place.key.with_queue_pair(0), kind, class: place.class }
         };
         let rows = self.pairs.rows();
-        let mut groups: BTreeMap<Group, Sums> = BTreeMap::new();
+        let mut numbers: BTreeMap<Group, usize> = BTreeMap::new();
+        let mut groups: Vec<(Group, Sums)> = Vec::new();
+        // A row's group: flows are many more than rows.
+        let mut of_row = Vec::with_capacity(rows.len());
         // Of equal pairs, and of equal rows of one, those come first that were seen first: addresses say nothing.
         let mut first: HashMap<Key, usize> = HashMap::new();
         for (at, (place, counts)) in rows.iter().enumerate() {
             first.entry(place.key.with_queue_pair(0)).or_insert(at);
-            let sums = groups.entry(group(place)).or_default();
+            let group = group(place);
+            let number = *numbers.entry(group).or_insert(groups.len());
+            if number == groups.len() {
+                groups.push((group, Sums::default()));
+            }
+            of_row.push(number);
+            let sums = &mut groups[number].1;
             sums.counts.add(counts);
             match place.queue_pair() {
                 Some(qp) => _ = sums.queue_pairs.insert(qp),
@@ -79,12 +88,12 @@ impl Traffic {
         // What a flow lost in several classes is of none of them.
         let mut several: HashSet<Key> = HashSet::new();
         for (id, flow) in self.flows.iter() {
-            let Some((place, _)) = self.pairs.of_losses(flow).and_then(|row| rows.get(row)) else { continue };
+            let Some(row) = self.pairs.of_losses(flow) else { continue };
             if flow.has_several {
-                several.insert(place.key);
+                several.insert(rows[row].0.key);
                 continue;
             }
-            let Some(sums) = groups.get_mut(&group(place)) else { continue };
+            let sums = &mut groups[of_row[row]].1;
             match context.lost(id) {
                 Some([least, most]) => {
                     let lost = sums.lost.get_or_insert([0, 0]);
@@ -96,18 +105,16 @@ impl Traffic {
                 sums.stopped_ns = sums.stopped_ns.max(stopped_ns(id));
             }
         }
-        for (place, _) in rows.iter().filter(|(place, _)| several.contains(&place.key)) {
-            if let Some(sums) = groups.get_mut(&group(place)) {
-                sums.has_several = true;
-            }
+        for ((place, _), &number) in rows.iter().zip(&of_row) {
+            groups[number].1.has_several |= several.contains(&place.key);
         }
         let usual = usual(&groups);
         let mut bytes: BTreeMap<Key, u64> = BTreeMap::new();
         for (group, sums) in &groups {
             *bytes.entry(group.key).or_default() += sums.counts.bytes;
         }
-        let mut order: Vec<(&Group, &Sums)> = groups.iter().collect();
-        order.sort_by_key(|&(group, sums)| {
+        let mut order: Vec<&(Group, Sums)> = groups.iter().collect();
+        order.sort_by_cached_key(|(group, sums)| {
             let pair = (Reverse(bytes[&group.key]), first.get(&group.key));
             (pair, group.kind, Reverse(sums.counts.bytes), group.class)
         });
@@ -139,7 +146,7 @@ impl Traffic {
 }
 
 /// The class of most queue pairs of a kind, where more than half are in one.
-fn usual(groups: &BTreeMap<Group, Sums>) -> BTreeMap<TrafficKind, u8> {
+fn usual(groups: &[(Group, Sums)]) -> BTreeMap<TrafficKind, u8> {
     let mut votes: BTreeMap<TrafficKind, BTreeMap<u8, usize>> = BTreeMap::new();
     for (group, sums) in groups {
         *votes.entry(group.kind).or_default().entry(group.class).or_default() += sums.queue_pairs.len();
