@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 use super::terminal;
-use rdmawire::report::{clean, units::count};
+use rdmawire::report::{clean, text, units::count};
 
 /// A column of such a list.
 #[derive(Clone, Copy, Debug)]
@@ -43,12 +43,12 @@ pub(super) fn write(
     let left_out = rows.len().saturating_sub(most);
     for row in rows.take(most) {
         // Names in packets may steer a terminal.
-        table.add_row(row.iter().map(|cell| clean(cell)));
+        table.add_row(row.iter().map(|cell| text::held_together(&clean(cell))));
     }
     for (column, _) in table.column_iter_mut().zip(columns).filter(|(_, column)| column.is_number) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    writeln!(out, "\n{title}\n{}", table.trim_fmt())?;
+    writeln!(out, "\n{title}\n{}", text::with_spaces(&table.trim_fmt()))?;
     if left_out > 0 {
         writeln!(out, "  and {} more (--top 0 shows all)", count(left_out as u64))?;
     }

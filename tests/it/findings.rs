@@ -471,7 +471,7 @@ fn what_happened_at_one_time_is_said() {
     let findings = all_to_all("", &drops(&all, "after", apart));
     let [loss] = of_kind(&findings, "loss.downstream")[..] else { panic!("{findings:#?}") };
     assert_eq!(loss.cause, None, "{loss:?}");
-    assert!(loss.text.starts_with("all 16 flows together had "), "{}", loss.text);
+    assert!(loss.text.starts_with("all 16 flows with data together had "), "{}", loss.text);
 }
 
 #[test]

@@ -24,6 +24,9 @@ pub(super) use intervals::intervals;
 pub(super) use marks::marked_flows;
 pub(super) use page::Page;
 use page::Paint;
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub use page::{held_together, with_spaces};
 pub use price::write_price;
 pub use set::write_set;
 pub use setups::{setup_columns, write_setups};

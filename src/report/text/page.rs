@@ -107,7 +107,7 @@ impl Page<'_> {
     }
 
     pub(super) fn put_table(&mut self, table: &Table) -> io::Result<()> {
-        table.0.lines().try_for_each(|line| self.line(&line))
+        table.0.lines().try_for_each(|line| self.line(&with_spaces(&line)))
     }
 
     fn put(&mut self, paint: Paint, lead: &str, text: &str) -> io::Result<()> {
@@ -127,21 +127,43 @@ pub(super) struct Table(comfy_table::Table);
 
 impl Table {
     pub(super) fn row(&mut self, cells: impl IntoIterator<Item: AsRef<str>>) {
-        self.0.add_row(cells.into_iter().map(|cell| clean(cell.as_ref()).into_owned()));
+        self.0.add_row(cells.into_iter().map(|cell| held_together(&clean(cell.as_ref()))));
     }
 }
 
-/// The words of a text, each number with its unit.
-fn words(text: &str) -> Vec<String> {
+/// A text whose numbers and units a table does not part: no-break spaces are between them, which [`with_spaces`] takes back.
+pub fn held_together(text: &str) -> String {
+    let mut held = String::with_capacity(text.len());
+    for (n, word) in text.split(' ').enumerate() {
+        let is_unit = is_unit(word) && held.ends_with(|c: char| c.is_ascii_digit());
+        if n > 0 {
+            held.push(if is_unit { '\u{a0}' } else { ' ' });
+        }
+        held.push_str(word);
+    }
+    held
+}
+
+/// Lines of a table, with plain spaces.
+pub fn with_spaces(line: &str) -> String {
+    line.replace('\u{a0}', " ")
+}
+
+/// Whether a word, with what stands behind it, is a unit.
+fn is_unit(word: &str) -> bool {
     const UNITS: [&str; 19] = [
         "%", "ns", "µs", "ms", "s", "min", "h", "d", "ppm", "B", "kB", "MB", "GB", "TB", "bit/s", "kbit/s",
         "Mbit/s", "Gbit/s", "Tbit/s",
     ];
+    UNITS.contains(&word.trim_end_matches([',', ';', ':', '.', ')']))
+}
+
+/// The words of a text, each number with its unit.
+fn words(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
-        let is_unit = UNITS.contains(&word.trim_end_matches([',', ';', ':', '.', ')']));
         match words.last_mut() {
-            Some(number) if is_unit && number.ends_with(|c: char| c.is_ascii_digit()) => {
+            Some(number) if is_unit(word) && number.ends_with(|c: char| c.is_ascii_digit()) => {
                 number.push(' ');
                 number.push_str(word);
             }

@@ -54,17 +54,37 @@ pub(super) enum Time {
 }
 
 impl FlowRule {
-    /// Whether a flow could show it.
-    pub(super) fn concerns(&self, flow: &Flow, needs: &[Need]) -> bool {
+    /// What so many flows are that could show it, behind the word; empty where these are all flows.
+    pub(super) fn whose(&self, many: u64, index: &Index<'_>) -> &'static str {
+        let (mut all, mut with_traffic) = (0u64, 0u64);
+        for (_, flow) in index.in_memory() {
+            all += 1;
+            with_traffic += self.has_traffic(flow) as u64;
+        }
+        match self.traffic {
+            _ if many == all => "",
+            _ if many != with_traffic => " that can show it",
+            Traffic::Requests => " with requests",
+            Traffic::Data => " with data",
+            Traffic::Responses => " with answers",
+            Traffic::All => "",
+        }
+    }
+
+    fn has_traffic(&self, flow: &Flow) -> bool {
         let has_requests = flow.requests.counts.packets > 0;
         let has_reads = flow.responses.get().is_some_and(|responses| responses.read.get().is_some());
-        let has_traffic = match self.traffic {
+        match self.traffic {
             Traffic::Requests => has_requests,
             Traffic::Data => has_requests || has_reads,
             Traffic::Responses => flow.completeness & RESPONSES != 0,
             Traffic::All => true,
-        };
-        has_traffic
+        }
+    }
+
+    /// Whether a flow could show it.
+    pub(super) fn concerns(&self, flow: &Flow, needs: &[Need]) -> bool {
+        self.has_traffic(flow)
             && needs.iter().all(|need| match need {
                 // A service without acknowledgements has one direction only.
                 Need::BothDirections => flow.evidence != 0 || !flow.service.is_reliable(),

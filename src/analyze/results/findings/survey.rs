@@ -270,7 +270,11 @@ fn of_several(
         Share { affected, all } if affected == all => format!("all {}", count(all)),
         Share { affected, all } => format!("{} of {}", count(affected), count(all)),
     };
-    let group = common.map_or_else(String::new, |common| common.group.words());
+    // The list of flows also has those that cannot show it.
+    let whose = match common {
+        Some(common) => common.group.words(),
+        None => rule.whose(share.all, index).to_owned(),
+    };
     let happened = match rule.losses {
         Some(_) => {
             // "had # after the tap": the packets stand behind the place.
@@ -280,7 +284,7 @@ fn of_several(
         }
         None => rule.many.replace('#', &between(sum(cases))),
     };
-    let mut text = format!("{several} flows{group} together {happened}");
+    let mut text = format!("{several} flows{whose} together {happened}");
     let time = cases.iter().fold(0u64, |time, case| time.saturating_add(case.time_lost));
     if time > 0 {
         text += &format!("; time lost: {} in sum", duration(time));
