@@ -287,27 +287,20 @@ pub(super) fn trimmed_at_last_hop(&Evidence { head, .. }: &Evidence<'_>, say: &m
 pub(super) fn uet_retransmits(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
     let resent = head.uet.iter().filter(|one| one.retransmits.is_some_and(|n| n > 0));
     for (receiver, contexts) in by_receiver(resent, |one| &one.dst) {
-        let sum = |of: fn(&UetContext) -> Option<u64>| contexts.iter().filter_map(|one| of(one)).sum::<u64>();
-        let again = sum(|one| one.retransmits);
-        let mut text = format!(
-            "{} of {} to {receiver} were retransmitted, in {}",
-            count(again),
-            several(sum(|one| one.packets), "request"),
-            several(contexts.len() as u64, "context"),
-        );
+        let mut seen = of_contexts(&contexts, receiver, "were retransmitted", |one| one.retransmits);
+        let sum = |of| total(&contexts, of);
         let (missing, nacks, trims) =
             (sum(|one| one.sacked_missing), sum(|one| one.nacks), sum(|one| one.nacks_trimmed));
         if missing > 0 {
-            text += &format!("; SACKs showed {} missing", several(missing, "PSN"));
+            seen.text += &format!("; SACKs showed {} missing", several(missing, "PSN"));
         }
         if nacks > 0 {
-            text += &format!("; {}", several(nacks, "NACK"));
+            seen.text += &format!("; {}", several(nacks, "NACK"));
         }
         if trims > 0 {
-            text += &format!(", {} for trimmed packets", count(trims));
+            seen.text += &format!(", {} for trimmed packets", count(trims));
         }
-        let frames = contexts.iter().take(8).map(|one| one.first_frame).collect();
-        say(Seen { frames, ..Seen::new(again, text) });
+        say(seen);
     }
 }
 
@@ -316,21 +309,36 @@ pub(super) fn uet_disordered(&Evidence { head, .. }: &Evidence<'_>, say: &mut dy
     let is_disordered =
         |one: &&UetContext| one.mode == UetMode::Ordered && one.reordered.is_some_and(|n| n > 0);
     for (receiver, contexts) in by_receiver(head.uet.iter().filter(is_disordered), |one| &one.dst) {
-        let sum = |of: fn(&UetContext) -> Option<u64>| contexts.iter().filter_map(|one| of(one)).sum::<u64>();
-        let reordered = sum(|one| one.reordered);
-        let mut text = format!(
-            "{} of {} to {receiver} in ordered contexts came out of order, in {}",
-            count(reordered),
-            several(sum(|one| one.packets), "request"),
-            several(contexts.len() as u64, "context"),
-        );
+        let what = "in ordered contexts came out of order";
+        let mut seen = of_contexts(&contexts, receiver, what, |one| one.reordered);
         let paths = contexts.iter().filter_map(|one| one.paths).max().unwrap_or(0);
         if paths > 1 {
-            text += &format!(", over {paths} paths");
+            seen.text += &format!(", over {paths} paths");
         }
-        let frames = contexts.iter().take(8).map(|one| one.first_frame).collect();
-        say(Seen { frames, ..Seen::new(reordered, text) });
+        say(seen);
     }
+}
+
+/// What happened to so many requests of a receiver's contexts.
+fn of_contexts(
+    contexts: &[&UetContext],
+    receiver: &str,
+    what: &str,
+    of: fn(&UetContext) -> Option<u64>,
+) -> Seen {
+    let affected = total(contexts, of);
+    let text = format!(
+        "{} of {} to {receiver} {what}, in {}",
+        count(affected),
+        several(total(contexts, |one| one.packets), "request"),
+        several(contexts.len() as u64, "context"),
+    );
+    let frames = contexts.iter().take(8).map(|one| one.first_frame).collect();
+    Seen { frames, ..Seen::new(affected, text) }
+}
+
+fn total(contexts: &[&UetContext], of: fn(&UetContext) -> Option<u64>) -> u64 {
+    contexts.iter().filter_map(|one| of(one)).sum()
 }
 
 /// NACKs of Ultra Ethernet that are about no trimmed packet: one for each code.
