@@ -6,6 +6,7 @@ mod counted;
 mod octaves;
 mod pool;
 mod samples;
+mod totals;
 
 use crate::{
     heap::{Heap, heap},
@@ -18,6 +19,7 @@ use octaves::Octaves;
 use samples::Samples;
 
 pub(crate) use pool::Pool;
+pub(crate) use totals::Totals;
 
 /// A distribution. Empty it takes no memory on the heap.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
@@ -47,53 +49,6 @@ pub const EXACT: usize = 4096;
 const MANY: usize = 512;
 /// Up to this number, they are kept in any case.
 const FEW: usize = 32;
-
-/// What is exact of any number of samples.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
-struct Totals {
-    count: u64,
-    min: u64,
-    max: u64,
-    /// It saturates.
-    sum: u64,
-}
-
-impl Default for Totals {
-    fn default() -> Totals {
-        Totals { count: 0, min: u64::MAX, max: 0, sum: 0 }
-    }
-}
-
-impl Totals {
-    #[inline]
-    fn add(&mut self, value: u64) {
-        self.count += 1;
-        self.min = self.min.min(value);
-        self.max = self.max.max(value);
-        self.sum = self.sum.saturating_add(value);
-    }
-
-    fn of(value: u64, count: u64) -> Totals {
-        Totals { count, min: value, max: value, sum: value.saturating_mul(count) }
-    }
-
-    fn merge(&mut self, other: Totals) {
-        self.count += other.count;
-        self.min = self.min.min(other.min);
-        self.max = self.max.max(other.max);
-        self.sum = self.sum.saturating_add(other.sum);
-    }
-
-    /// The summary. `within` gives the smallest and the largest value that a quantile may have.
-    fn summary(&self, within: impl Fn(f64) -> [u64; 2]) -> Summary {
-        let Totals { count, min, max, sum } = *self;
-        let [p50, p99] = [0.5, 0.99].map(within).map(|[low, high]| [low.max(min), high.min(max)]);
-        let error = [p50, p99].map(|[low, high]| high.saturating_sub(low) as f64 / (high as f64).max(1.0));
-        // Rounded up, so that what it leaves is not more than what is known.
-        let error_ratio = (error[0].max(error[1]) * 1e4).ceil() / 1e4;
-        Summary { count, min, p50: p50[1], p99: p99[1], max, sum, error_ratio }
-    }
-}
 
 /// The fields that every sample needs come first.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]

@@ -3,9 +3,12 @@
 use std::net::Ipv6Addr;
 
 use crate::{
-    analyze::metric::{
-        paths::{Carried, OfFlow, Tally, rows},
-        spread,
+    analyze::{
+        metric::{
+            paths::{Carried, OfFlow, Tally, rows},
+            spread,
+        },
+        track::distribution::Totals,
     },
     dissect::Dissection,
     heap::heap,
@@ -41,9 +44,8 @@ pub(super) struct Way {
     pub(super) echoes: u64,
     /// Packets that were trimmed behind the tap, by NACKs.
     pub(super) trimmed_after: u64,
-    rtts: u64,
-    rtt_sum: u64,
-    rtt_max: u64,
+    /// Times from packets of it to their answers.
+    rtts: Totals,
     /// When its receiver first asked to skip it always, and how many packets there had been.
     pub(super) skipped: Option<(i64, u64)>,
 }
@@ -62,8 +64,7 @@ impl Way {
 
     /// An answer to a packet of it took so long.
     pub(super) fn answered(&mut self, rtt: u64) {
-        (self.rtts, self.rtt_sum) = (self.rtts + 1, self.rtt_sum.saturating_add(rtt));
-        self.rtt_max = self.rtt_max.max(rtt);
+        self.rtts.add(rtt);
     }
 
     /// What it carried, and what answers say of that.
@@ -163,11 +164,13 @@ impl Ways {
         };
         let tallies: Vec<Tally> = self.0.iter().map(Way::tally).collect();
         let all: Vec<FlowPath> = rows(of, &tallies, false, entropy).collect();
-        let (rtts, sum) = self.0.iter().fold((0, 0), |(n, sum), way| (n + way.rtts, sum + way.rtt_sum));
+        let mut of_all = Totals::default();
+        self.0.iter().for_each(|way| of_all.merge(way.rtts));
         let finished = |(path, way): (FlowPath, &Way)| {
-            let mean = way.rtt_sum.checked_div(way.rtts);
-            let of_others = (sum - way.rtt_sum).checked_div(rtts - way.rtts);
-            let is_slow = way.rtts >= ENOUGH
+            let Totals { count, sum, .. } = way.rtts;
+            let [_, mean, max] = way.rtts.spread();
+            let of_others = (of_all.sum - sum).checked_div(of_all.count - count);
+            let is_slow = count >= ENOUGH
                 && mean.zip(of_others).is_some_and(|(own, others)| own > others.saturating_mul(SLOW));
             let state = match path.state {
                 _ if way.skipped.is_some() => PathState::Skipped,
@@ -177,7 +180,7 @@ impl Ways {
             FlowPath {
                 state,
                 ack_rtt_mean_ns: mean,
-                ack_rtt_max_ns: mean.map(|_| way.rtt_max),
+                ack_rtt_max_ns: max,
                 skipped_ns: way.skipped.map(|(time, _)| time),
                 segments: segments(way),
                 ..path

@@ -116,13 +116,13 @@ impl Side {
             && let Some((_, sent)) = self.probe.take_if(|(number, _)| *number == ack.ack_psn_offset().0)
             && let Ok(rtt) = u64::try_from(time.saturating_sub(sent))
         {
-            self.answers.took(rtt);
+            self.answers.rtts.add(rtt);
         }
         let Some(sprayed) = &mut self.sprayed else { return };
         if !ack.probe() {
             let said = Said { is_marked: ack.ecn_marked(), ..Said::default() };
             if let Some(rtt) = sprayed.on_acknowledged(ack.ack_psn(), said, time) {
-                self.answers.took(rtt);
+                self.answers.rtts.add(rtt);
             }
         }
         sprayed.on_cumulative(ack.cack_psn(), time);
@@ -203,7 +203,7 @@ impl Side {
         let of_credits = |n: u64| credits.are_known().then_some(n);
         let both = sums.filter(|_| answered);
         let setup = self.syn_ns.zip(self.answer_ns).and_then(|(syn, answer)| answer.checked_sub(syn));
-        let [rtt_min_ns, rtt_mean_ns, rtt_max_ns] = answers.rtt();
+        let [rtt_min_ns, rtt_mean_ns, rtt_max_ns] = answers.rtts.spread();
         UetContext {
             src: of.src.to_string(),
             dst: of.dst.to_string(),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::headers::Headers;
 use crate::{
+    analyze::track::distribution::Totals,
     heap::{Heap, heap},
     report::{UetContext, UetCount, UetCounted},
     wire::*,
@@ -41,10 +42,8 @@ pub(super) struct Answers {
     pub(super) nacks: u64,
     pub(super) nacks_trimmed: u64,
     pub(super) nacks_last_hop: u64,
-    rtts: u64,
-    rtt_sum: u64,
-    rtt_min: u64,
-    rtt_max: u64,
+    /// Times from requests to their answers.
+    pub(super) rtts: Totals,
 }
 
 heap! {
@@ -121,19 +120,5 @@ impl Answers {
         self.nacks_trimmed += u64::from(is_trimmed);
         named.count(What::Nack, code.0, 0);
         is_trimmed
-    }
-
-    /// An answer came so long after what it answers.
-    pub(super) fn took(&mut self, rtt: u64) {
-        self.rtt_min = if self.rtts == 0 { rtt } else { self.rtt_min.min(rtt) };
-        self.rtt_max = self.rtt_max.max(rtt);
-        self.rtt_sum = self.rtt_sum.saturating_add(rtt);
-        self.rtts += 1;
-    }
-
-    /// The shortest, the mean, the longest.
-    pub(super) fn rtt(&self) -> [Option<u64>; 3] {
-        let known = |n: u64| (self.rtts > 0).then_some(n);
-        [known(self.rtt_min), self.rtt_sum.checked_div(self.rtts), known(self.rtt_max)]
     }
 }

@@ -143,7 +143,7 @@ impl Exchange {
         let rtt = u64::try_from(time.saturating_sub(sent)).ok().filter(|_| !known.is_again);
         self.ways.said(at.into(), response.ecn_marked(), rtt);
         if let Some(rtt) = rtt {
-            self.answers.took(rtt);
+            self.answers.rtts.add(rtt);
         }
     }
 
@@ -185,7 +185,7 @@ impl Exchange {
         let of_answers = |n: u64| answered.then_some(n);
         let of_both = |n: u64| (asks && answered).then_some(n);
         let either = sums.rtx + sums.inferred - sums.both;
-        let [rtt_min_ns, rtt_mean_ns, rtt_max_ns] = answers.rtt();
+        let [rtt_min_ns, rtt_mean_ns, rtt_max_ns] = answers.rtts.spread();
         UetContext {
             src: of.src.to_string(),
             dst: of.dst.to_string(),
