@@ -149,7 +149,9 @@ pub(crate) fn rewrite<'py>(
             let record = Record { time, interface, link, wire_len, frame: &frame };
             let comments: Vec<_> = opened.reader.comments().filter(|_| rewriter.keeps_comments()).collect();
             let comments: Vec<&str> = comments.iter().map(AsRef::as_ref).collect();
-            sink.put_with_comments(&record, &comments).map_err(|error| error::capture(&error))?;
+            let options: Vec<_> =
+                opened.reader.options().filter_map(|option| rewriter.option(option)).collect();
+            sink.put_with_options(&record, &comments, &options).map_err(|error| error::capture(&error))?;
             patience.passed(1)?;
         }
         sink.describe(&rewriter.info(opened.reader.info()));

@@ -2,20 +2,24 @@
 
 use std::net::IpAddr;
 
-use super::Interface;
 use super::clock::Clock;
-use super::pcapng::{INTERFACE, NAMES, ORDER, PACKET, SECTION, STATISTICS, TEXT_LIMIT};
+use super::options::Options;
+use super::pcapng::{
+    INTERFACE, NAMES, ORDER, PACKET, SECTION, SECTION_HARDWARE, SECTION_OS, STATISTICS, TEXT_LIMIT,
+};
+use super::{FrameOption, Interface};
 
-/// Appends a section header, with this program's name, and a comment unless it is empty.
-pub(super) fn write_section(out: &mut Vec<u8>, comment: &str) {
+/// Appends a section header, with this program's name, and what is known of the whole.
+pub(super) fn write_section(out: &mut Vec<u8>, options: &Options) {
     let start = begin(out, SECTION);
     out.extend_from_slice(&ORDER.to_le_bytes());
     out.extend_from_slice(&[1, 0, 0, 0]);
     // The section's length is not known.
     out.extend_from_slice(&u64::MAX.to_le_bytes());
-    if !comment.is_empty() {
-        write_option(out, 1, comment.as_bytes());
-    }
+    let said = [(1, &options.comment), (SECTION_HARDWARE, &options.hardware), (SECTION_OS, &options.os)];
+    said.iter()
+        .filter(|(_, text)| !text.is_empty())
+        .for_each(|(code, text)| write_option(out, *code, text.as_bytes()));
     write_option(out, 4, concat!("rdmawire ", env!("CARGO_PKG_VERSION")).as_bytes());
     write_option(out, 0, &[]);
     end(out, start);
@@ -72,6 +76,7 @@ pub(super) fn write_packet(
     wire_len: u32,
     frame: &[u8],
     comments: &[&str],
+    options: &[FrameOption<'_>],
 ) {
     let start = begin(out, PACKET);
     for word in [id, (ticks >> 32) as u32, ticks as u32, frame.len() as u32, wire_len] {
@@ -80,7 +85,8 @@ pub(super) fn write_packet(
     out.extend_from_slice(frame);
     pad(out, frame.len());
     comments.iter().for_each(|comment| write_option(out, 1, comment.as_bytes()));
-    if !comments.is_empty() {
+    options.iter().for_each(|(code, value)| write_option(out, *code, value));
+    if !comments.is_empty() || !options.is_empty() {
         write_option(out, 0, &[]);
     }
     end(out, start);

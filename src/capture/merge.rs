@@ -121,6 +121,11 @@ impl Merge {
         interfaces[at] = Some(number);
         if usize::from(number) == self.info.interfaces.len() {
             let known = capture.interface(at).cloned().unwrap_or_default();
+            // Captures of several machines: each interface says what it is in.
+            let known = match capture.files().next() {
+                Some(first) => known.of_section((&first.hardware, &first.os), &self.info),
+                None => known,
+            };
             let file = capture.files().next().map(|info| info.name.clone());
             self.info.interfaces.push(Interface { file, ..known });
         }

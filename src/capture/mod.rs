@@ -123,6 +123,15 @@ impl Record<'_> {
     }
 }
 
+/// What a pcapng file says of one frame, by the option's code, with numbers as a little-endian file has them: flags with the direction
+/// ([`FRAME_FLAGS`]), a hash ([`FRAME_HASH`]), an identifier, the adapter's queue, the verdict of a filter, …
+pub type FrameOption<'a> = (u16, std::borrow::Cow<'a, [u8]>);
+
+/// The option with a frame's direction, the kind of its destination address, the length of its frame check sequence, and errors.
+pub const FRAME_FLAGS: u16 = 2;
+/// The option with a hash of the frame.
+pub const FRAME_HASH: u16 = 3;
+
 /// Gives frames, one at a time.
 pub trait Source {
     /// The next frame, or `None` after the last one.
@@ -273,6 +282,11 @@ pub struct Info {
     pub interfaces: Vec<Interface>,
     /// The comment on the first section of a pcapng file that has one; else empty.
     pub comment: String,
+    /// The hardware that captured, as the first section of a pcapng file says it; else empty. Interfaces of later sections that say
+    /// otherwise have it in [`Interface::options`].
+    pub hardware: String,
+    /// The operating system that captured, said as the hardware is.
+    pub os: String,
     /// Names of hosts in a pcapng file.
     pub names: Vec<(IpAddr, String)>,
     /// The first [`MAX_PROBLEMS`] things wrong with the file, in its order.
@@ -336,7 +350,23 @@ impl Interface {
     pub fn new(link: Link) -> Interface {
         Interface { link, resolution_ns: 1, ..Interface::default() }
     }
+
+    /// With the hardware and the operating system of its own section, where `whole`, which stands for all of them, says otherwise.
+    /// pcapng has options of interfaces for that.
+    fn of_section(mut self, (hardware, os): (&str, &str), whole: &Info) -> Interface {
+        let said = [(IF_HARDWARE, hardware, &whole.hardware), (IF_OS, os, &whole.os)];
+        for (code, own, all) in said {
+            if !own.is_empty() && own != all && self.options.iter().all(|(known, _)| *known != code) {
+                self.options.push((code, own.as_bytes().to_vec()));
+            }
+        }
+        self
+    }
 }
+
+/// pcapng's options of an interface that say its operating system and its hardware.
+const IF_OS: u16 = 12;
+const IF_HARDWARE: u16 = 15;
 
 /// Longest frame that is accepted if a file states no limit: libpcap's MAXIMUM_SNAPLEN.
 const MAX_FRAME: u32 = 0x4_0000;

@@ -27,7 +27,10 @@ use super::erf;
 use super::pcap::portable;
 use super::place::Place;
 use super::window::Input;
-use super::{Format, Info, Interface, MAX_FRAME_STATED, Problem, Record, Time, frame_limit};
+use super::{
+    FRAME_FLAGS, FRAME_HASH, Format, FrameOption, IF_HARDWARE, IF_OS, Info, Interface, MAX_FRAME_STATED,
+    Problem, Record, Time, frame_limit,
+};
 use crate::dissect::Link;
 
 /// First word of every pcapng file, the same in both byte orders.
@@ -41,6 +44,13 @@ const SIMPLE_PACKET: u32 = 3;
 pub(super) const NAMES: u32 = 4;
 pub(super) const STATISTICS: u32 = 5;
 pub(super) const PACKET: u32 = 6;
+/// A comment, in the options of any block.
+const COMMENT: u16 = 1;
+/// The option of a packet with frames that were dropped before it.
+const DROPS: u16 = 4;
+/// Options of a section: the hardware and the operating system that captured.
+pub(super) const SECTION_HARDWARE: u16 = 2;
+pub(super) const SECTION_OS: u16 = 3;
 /// Bytes before an Enhanced Packet Block's frame.
 pub(super) const PACKET_HEADER: usize = 28;
 
@@ -64,6 +74,8 @@ pub(super) struct Pcapng {
     interfaces: Vec<Local>,
     /// Where the interfaces of the section before it are in [`Info::interfaces`].
     before: Vec<u16>,
+    /// What this section says of hardware and operating system.
+    said: (String, String),
     /// The current packet's options, in the input.
     options: (usize, usize),
     /// Bytes of options that [`Interface::options`] hold, of all sections.
@@ -100,6 +112,7 @@ impl Pcapng {
             big: false,
             interfaces: Vec::new(),
             before: Vec::new(),
+            said: Default::default(),
             options: (0, 0),
             kept: 0,
             done: false,
@@ -154,10 +167,31 @@ impl Pcapng {
 
     /// The current packet's comments.
     pub(super) fn comments<'a>(&self, input: &'a Input) -> impl Iterator<Item = &'a [u8]> {
+        self.all_options(input).filter(|&(code, _)| code == COMMENT).map(|(_, value)| value)
+    }
+
+    /// The current packet's options but comments and drops, as a little-endian file has them.
+    pub(super) fn frame_options<'a>(&self, input: &'a Input) -> impl Iterator<Item = FrameOption<'a>> {
+        let big = self.big;
+        let options = self.all_options(input).filter(|&(code, _)| code != COMMENT && code != DROPS);
+        options.filter_map(move |(code, value)| {
+            // The numbers in it, if it has any: how far from its beginning, and of how many bytes.
+            let numbers: &[(usize, usize)] = match code {
+                FRAME_FLAGS | 6 => &[(0, 4)],
+                FRAME_HASH => &[],
+                5 => &[(0, 8)],
+                7 if matches!(value.first(), Some(1 | 2)) => &[(1, 8)],
+                8 => &[(0, 4), (4, 4)],
+                _ => return as_little(code, value, big, None),
+            };
+            as_little(code, value, big, Some(numbers))
+        })
+    }
+
+    fn all_options<'a>(&self, input: &'a Input) -> Options<'a> {
         let (at, len) = self.options;
         let rest = input.bytes().get(at..at + len).unwrap_or_default();
-        let options = Options { rest, big: self.big, cut: false };
-        options.filter(|&(code, _)| code == 1).map(|(_, value)| value)
+        Options { rest, big: self.big, cut: false }
     }
 
     /// [`advance`](Self::advance) for every other block.
@@ -245,12 +279,7 @@ impl Pcapng {
                     info.damaged(offset, Problem::Section, 0, false);
                 }
                 let rest = body.get(16..).unwrap_or_default();
-                let mut options = Options { rest, big: self.big, cut: false };
-                if let (true, Some((_, comment))) =
-                    (info.comment.is_empty(), options.find(|&(code, _)| code == 1))
-                {
-                    info.comment = String::from_utf8_lossy(comment).into_owned();
-                }
+                self.take_section(Options { rest, big: self.big, cut: false }, info);
             }
             NAMES => self.take_names(body, info),
             INTERFACE => self.take_interface(body, offset, info),
@@ -258,6 +287,28 @@ impl Pcapng {
             _ => return self.take_packet(block, body, input.pos + 8, offset, info),
         }
         None
+    }
+
+    fn take_section(&mut self, options: Options<'_>, info: &mut Info) {
+        let (is_first, has_comment) =
+            (info.interfaces.is_empty() && info.frames == 0, !info.comment.is_empty());
+        self.said = Default::default();
+        for (code, value) in options {
+            match code {
+                COMMENT if !has_comment => {
+                    if !info.comment.is_empty() {
+                        info.comment.push('\n');
+                    }
+                    info.comment.push_str(&String::from_utf8_lossy(value));
+                }
+                SECTION_HARDWARE => self.said.0 = text(value),
+                SECTION_OS => self.said.1 = text(value),
+                _ => {}
+            }
+        }
+        if is_first {
+            (info.hardware, info.os) = self.said.clone();
+        }
     }
 
     fn take_packet(
@@ -311,7 +362,7 @@ impl Pcapng {
         {
             self.options = (at + body.len() - bytes.len(), bytes.len());
             self.each_option(bytes, offset, info, |code, value| {
-                if let (4, PACKET, Some(count)) = (code, block, value.first_chunk()) {
+                if let (DROPS, PACKET, Some(count)) = (code, block, value.first_chunk()) {
                     dropped = dropped.saturating_add(self.u64(count));
                 }
             });
@@ -338,24 +389,36 @@ impl Pcapng {
         let snaplen = self.u32(head, 4);
         let (mut resolution, mut seconds) = (6, 0);
         let mut interface = Interface { snaplen, ..Interface::new(link) };
-        let text = |value: &[u8]| {
-            let text = String::from_utf8_lossy(&value[..value.len().min(TEXT_LIMIT)]);
-            Some(text.trim_end_matches('\0').to_owned())
-        };
+        let big = self.big;
         let mut kept = self.kept;
         self.each_option(&body[8..], offset, info, |code, value| match (code, value) {
-            (2, name) => interface.name = text(name),
-            (3, description) => interface.description = text(description),
+            (2, name) => interface.name = Some(text(name)),
+            (3, description) => interface.description = Some(text(description)),
             (8, value) => interface.speed_bps = value.first_chunk().map(|value| self.u64(value)),
             (9, &[exponent, ..]) => resolution = exponent,
             (13, &[len, ..]) => interface.fcs_len = Some(len),
             (14, value) => seconds = value.first_chunk().map_or(0, |value| self.u64(value) as i64),
-            (code, value) if is_without_order(code, value) && kept + value.len() <= OPTIONS_KEPT => {
-                kept += value.len().max(1);
-                interface.options.push((code, value.to_vec()));
+            (code, value) if kept + value.len() <= OPTIONS_KEPT => {
+                let numbers: Option<&[(usize, usize)]> = match code {
+                    // Comment, addresses, filter as text, hardware.
+                    1 | 4..=7 | IF_OS | IF_HARDWARE => Some(&[]),
+                    11 if value.first() == Some(&0) => Some(&[]),
+                    10 => Some(&[(0, 4)]),
+                    16 | 17 => Some(&[(0, 8)]),
+                    _ => None,
+                };
+                if let Some((code, value)) = as_little(code, value, big, numbers) {
+                    kept += value.len().max(1);
+                    interface.options.push((code, value.into_owned()));
+                }
             }
             _ => {}
         });
+        if kept + 2 * TEXT_LIMIT <= OPTIONS_KEPT {
+            let before = interface.options.len();
+            interface = interface.of_section((&self.said.0, &self.said.1), info);
+            kept += interface.options[before..].iter().map(|(_, value)| value.len()).sum::<usize>();
+        }
         let clock = Clock::new(resolution, seconds);
         (interface.resolution_ns, interface.offset_s) = (clock.tick_ns(), seconds);
         // Files that were joined have several sections. An interface that continues keeps its number.
@@ -541,10 +604,34 @@ impl Pcapng {
     }
 }
 
-/// Whether an option of an interface is the same bytes in both byte orders: comment, addresses, filter as text, operating system,
-/// hardware.
-fn is_without_order(code: u16, value: &[u8]) -> bool {
-    matches!(code, 1 | 4..=7 | 12 | 15) || code == 11 && value.first() == Some(&0)
+/// An option as a little-endian file has it. `numbers`: where numbers are in it, and their lengths; `None`: not known, so that it can be
+/// copied only from a file of that order. Not of those that say that they are for one file only.
+fn as_little<'a>(
+    code: u16,
+    value: &'a [u8],
+    big: bool,
+    numbers: Option<&[(usize, usize)]>,
+) -> Option<FrameOption<'a>> {
+    // Options of a vendor: its number, and what only it knows.
+    let numbers = if code == 2988 { Some(&[(0, 4)][..]) } else { numbers };
+    match (big, numbers) {
+        _ if matches!(code, 19372 | 19373) => None,
+        (false, _) | (true, Some([])) => Some((code, value.into())),
+        (true, None) => None,
+        (true, Some(numbers)) => {
+            let mut value = value.to_vec();
+            for &(at, len) in numbers {
+                value.get_mut(at..at + len)?.reverse();
+            }
+            Some((code, value.into()))
+        }
+    }
+}
+
+/// The text of an option.
+fn text(value: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&value[..value.len().min(TEXT_LIMIT)]);
+    text.trim_end_matches('\0').to_owned()
 }
 
 fn is_packet(block: u32) -> bool {

@@ -12,7 +12,7 @@ use super::options::Options;
 use super::parts::{Cursor, Parts};
 use super::place::Place;
 use super::window::{Input, Plain, Refill, Shrunk};
-use super::{Compression, Error, ErrorKind, Info, Record, Source, Time, compressed, sniff};
+use super::{Compression, Error, ErrorKind, FrameOption, Info, Record, Source, Time, compressed, sniff};
 use crate::prefetch;
 
 /// Opens the capture at `path`; `-` is standard input.
@@ -64,6 +64,15 @@ impl Reader {
             _ => None,
         };
         pcapng.into_iter().flat_map(|pcapng| pcapng.comments(&self.input)).map(String::from_utf8_lossy)
+    }
+
+    /// What else a pcapng file says of the frame that was read last. Not what it dropped, which [`Info`] counts.
+    pub fn options(&self) -> impl Iterator<Item = FrameOption<'_>> {
+        let pcapng = match &self.decoder {
+            Decoder::Pcapng(pcapng) => Some(pcapng),
+            _ => None,
+        };
+        pcapng.into_iter().flat_map(|pcapng| pcapng.frame_options(&self.input))
     }
 
     /// Goes to the next frame. Its place is valid until the next call.

@@ -10,7 +10,8 @@ pub use parts::parts_of_one;
 use super::place::Place;
 use super::reader::InMemory;
 use super::{
-    Cursor, Error, Info, Interface, MAX_PROBLEMS, Parts, Reader, Record, SharedRecord, Source, open,
+    Cursor, Error, FrameOption, Info, Interface, MAX_PROBLEMS, Parts, Reader, Record, SharedRecord, Source,
+    open,
 };
 
 /// [`Info`] is updated after so many frames.
@@ -127,6 +128,11 @@ impl Series {
         self.reader.comments()
     }
 
+    /// What else a pcapng file says of the frame that was read last: [`Reader::options`].
+    pub fn options(&self) -> impl Iterator<Item = FrameOption<'_>> {
+        self.reader.options()
+    }
+
     /// How its clock was set right, by which it was merged with other captures.
     pub fn clock(&self) -> Option<ClockOffset> {
         self.clock
@@ -194,7 +200,9 @@ impl Series {
         // Interfaces beyond the 16 bits of a record share the last number.
         let number = found.unwrap_or(self.info.interfaces.len()).min(usize::from(u16::MAX));
         if number == self.info.interfaces.len() {
-            self.info.interfaces.push(known.clone());
+            let said = (&*self.reader.info().hardware, &*self.reader.info().os);
+            let known = known.clone().of_section(said, &self.info);
+            self.info.interfaces.push(known);
         }
         self.numbers[at] = Some(number as u16);
         number as u16
@@ -259,11 +267,14 @@ impl Series {
         );
         let problems = all().flat_map(|info| info.problems.iter().cloned()).take(MAX_PROBLEMS).collect();
         let comment = all().find(|info| !info.comment.is_empty()).map(|info| info.comment.clone());
+        let said = |of: fn(&Info) -> &String| all().next().map(of).cloned().unwrap_or_default();
+        let (hardware, os) = (said(|info| &info.hardware), said(|info| &info.os));
         let mut names: Vec<_> = all().flat_map(|info| info.names.iter().cloned()).collect();
         names.dedup();
         let info = &mut self.info;
         (info.problem_count, info.skipped, info.bytes_read, info.frames) = (count, skipped, bytes, frames);
         (info.problems, info.names, info.comment) = (problems, names, comment.unwrap_or_default());
+        (info.hardware, info.os) = (hardware, os);
         if self.is_plain {
             info.interfaces = self.reader.info().interfaces.clone();
         }

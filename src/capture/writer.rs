@@ -8,7 +8,7 @@ use super::clock::Clock;
 use super::options::Options;
 use super::packed::{Packed, Packing};
 use super::whole::WholeFile;
-use super::{Error, ErrorKind, Format, Info, Interface, Record, Sink, Time, blocks, erf};
+use super::{Error, ErrorKind, Format, FrameOption, Info, Interface, Record, Sink, Time, blocks, erf};
 use crate::dissect::Link;
 
 /// Bytes that are buffered before they are written.
@@ -117,7 +117,7 @@ impl Writer {
     }
 
     /// Says of this capture what another one says of itself, as far as the format can: its interfaces, what they dropped, names of
-    /// hosts, and its comment. A source that is copied has said the last of this behind its last frame.
+    /// hosts, its comment, hardware and operating system. A source that is copied has said the last of this behind its last frame.
     pub fn describe(&mut self, info: &Info) {
         for (number, interface) in info.interfaces.iter().enumerate() {
             match self.interfaces.get_mut(number) {
@@ -126,8 +126,11 @@ impl Writer {
             }
         }
         if !self.begun {
-            if self.options.comment.is_empty() {
-                self.options.comment.clone_from(&info.comment);
+            let Options { comment, hardware, os, .. } = &mut self.options;
+            for (own, theirs) in [(comment, &info.comment), (hardware, &info.hardware), (os, &info.os)] {
+                if own.is_empty() {
+                    own.clone_from(theirs);
+                }
             }
             self.options.names.extend(info.names.iter().cloned());
         }
@@ -140,7 +143,7 @@ impl Writer {
         }
         match self.format {
             Format::Pcapng => {
-                blocks::write_section(&mut self.gathered, &self.options.comment);
+                blocks::write_section(&mut self.gathered, &self.options);
                 if !self.options.names.is_empty() {
                     blocks::write_names(&mut self.gathered, &self.options.names);
                 }
@@ -156,13 +159,23 @@ impl Writer {
 
     /// Takes one frame with comments. Only pcapng keeps the comments.
     pub fn put_with_comments(&mut self, record: &Record<'_>, comments: &[&str]) -> Result<(), Error> {
+        self.put_with_options(record, comments, &[])
+    }
+
+    /// Takes one frame with comments and what else a pcapng says of it. Only pcapng keeps them.
+    pub fn put_with_options(
+        &mut self,
+        record: &Record<'_>,
+        comments: &[&str],
+        options: &[FrameOption<'_>],
+    ) -> Result<(), Error> {
         self.begin(Some(record.link));
         match self.format {
             Format::Pcapng => {
                 let (id, clock) = self.interface(record);
                 self.last = self.last.max(record.time);
                 let (ticks, out) = (clock.ticks(record.time), &mut self.gathered);
-                blocks::write_packet(out, id, ticks, record.wire_len, record.frame, comments);
+                blocks::write_packet(out, id, ticks, record.wire_len, record.frame, comments, options);
             }
             Format::Erf => erf::write(&self.name, record, &mut self.gathered)?,
             _ => self.put_pcap(record)?,

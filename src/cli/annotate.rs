@@ -26,8 +26,8 @@ use rdmawire::{
 /// Copy a capture to pcapng, with comments on the frames that matter: what was retransmitted and why, what came late, twice or
 /// corrupt, NAKs. Wireshark and `tshark -Y frame.comment` show them. The capture gets a comment with the findings.
 ///
-/// Every frame stays bit for bit. Of pcapng, names of hosts, comments, interfaces and their drops are kept; flags and other options
-/// of single frames are not. A capture from standard input is first copied into a temporary file.
+/// Every frame stays bit for bit. Of pcapng, names of hosts, comments, interfaces and their drops, hardware and operating system, and
+/// flags and other options of single frames are kept. A capture from standard input is first copied into a temporary file.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   rdmawire annotate x.pcap annotated.pcapng
@@ -111,7 +111,9 @@ impl Annotate {
         }
         let mut names = info.names.clone();
         names.extend(self.hosts.iter().flat_map(|hosts| hosts.0.iter().cloned()));
-        let options = capture::Options { force: self.force, comment, names, ..Default::default() };
+        let (hardware, os) = (info.hardware.clone(), info.os.clone());
+        let options =
+            capture::Options { force: self.force, comment, hardware, os, names, ..Default::default() };
         let mut sink = output::create_capture(output, Format::Pcapng, &info.interfaces, options)?;
         let frames = info.frames;
         drop(known);
@@ -124,7 +126,8 @@ impl Annotate {
             let theirs: Vec<_> = reader.comments().filter(|comment| !comment.starts_with(MARK)).collect();
             let all: Vec<&str> =
                 ours.as_deref().into_iter().chain(theirs.iter().map(AsRef::as_ref)).collect();
-            sink.put_with_comments(record, &all)?;
+            let options: Vec<_> = reader.options().collect();
+            sink.put_with_options(record, &all, &options)?;
             number = n;
             Ok(n < frames)
         })?;

@@ -18,7 +18,7 @@ use super::{
     warn_of_damage,
 };
 use rdmawire::{
-    capture::{self, Series, Source},
+    capture::{self, FRAME_HASH, Series, Source},
     craft::{self, Channel, Data, Hold, Packet, Request, Spray, recipe},
     dissect::{Dissection, Encapsulation, dissect},
     grammar::{print::several, units},
@@ -472,7 +472,9 @@ fn from_capture(from: &FrameRef, out: Out) -> anyhow::Result<Outcome> {
             let comments: Vec<_> = reader.comments().collect();
             let comments: Vec<&str> = comments.iter().map(AsRef::as_ref).collect();
             let (time, interface) = (record.time, record.interface);
-            emit.put(Place { time, interface, more, comments: &comments }, packet)?;
+            // A hash is of the frame as it was.
+            let options: Vec<_> = reader.options().filter(|(code, _)| *code != FRAME_HASH).collect();
+            emit.put(Place { time, interface, more, comments: &comments, options: &options }, packet)?;
         }
         Ok(from.frame != Some(n))
     })?;

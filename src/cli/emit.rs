@@ -15,7 +15,7 @@ use super::{
     output, say,
 };
 use rdmawire::{
-    capture::{self, Info, Interface, Record, Time},
+    capture::{self, FrameOption, Info, Interface, Record, Time},
     craft::{ComputedField, Edit, Packet, recipe},
     dissect::Link,
     grammar::{print::hex, units},
@@ -89,12 +89,14 @@ pub(super) struct Place<'a> {
     /// Bytes behind the packet that were not captured.
     pub(super) more: u32,
     pub(super) comments: &'a [&'a str],
+    /// What else a pcapng says of it.
+    pub(super) options: &'a [FrameOption<'a>],
 }
 
 impl Place<'_> {
     /// Of a packet that comes from no capture.
     fn at(time: Time) -> Self {
-        Place { time, interface: 0, more: 0, comments: &[] }
+        Place { time, interface: 0, more: 0, comments: &[], options: &[] }
     }
 }
 
@@ -179,7 +181,7 @@ impl Emit {
     }
 
     fn one(&mut self, place: Place<'_>, copy: u64, mut packet: Packet) -> anyhow::Result<()> {
-        let Place { time, interface, more, comments } = place;
+        let Place { time, interface, more, comments, options } = place;
         let seed = self.out.seed.wrapping_add(copy);
         self.keep.iter().for_each(|&field| packet.set_keep(field, true));
         self.compute.iter().for_each(|&field| packet.set_keep(field, false));
@@ -213,7 +215,7 @@ impl Emit {
         if let Some(sink) = &mut self.sink {
             let wire_len = packet.wire_len().saturating_add(more);
             let record = Record { time, link: packet.link(), interface, wire_len, frame: &self.frame };
-            sink.put_with_comments(&record, comments)?;
+            sink.put_with_options(&record, comments, options)?;
         }
         Ok(())
     }

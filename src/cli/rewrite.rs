@@ -24,8 +24,10 @@ use rdmawire::{
 
 /// Rewrite a capture: other addresses, no payload, another encapsulation. Each frame in gives one frame out.
 ///
-/// Right checksums and ICRCs are computed again; wrong ones stay as they were. What a pcapng says of its interfaces stays: names,
-/// speeds, clocks, filters, drops, comments. With --anonymize, names become others, and words are left out.
+/// Right checksums and ICRCs are computed again; wrong ones stay as they were. What a pcapng says stays: of
+/// interfaces names, speeds, clocks, filters, drops; hardware and operating system; of frames their flags (direction) and other options
+/// but hashes; comments. With --anonymize, names become others, words are left out (hardware and operating system too), and of the
+/// options of frames only flags stay.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   rdmawire rewrite --anonymize --zero-payload x.pcap anonymous.pcap
@@ -118,10 +120,11 @@ impl Rewrite {
             }
             let comments: Vec<_> = reader.comments().filter(|_| rewriter.keeps_comments()).collect();
             let comments: Vec<&str> = comments.iter().map(AsRef::as_ref).collect();
+            let options: Vec<_> = reader.options().filter_map(|option| rewriter.option(option)).collect();
             let new = rewriter.rewrite(record).map_err(|error| anyhow!("frame {number}: {error}"))?;
             let Record { time, interface, .. } = *record;
             let new = Record { time, interface, link: new.link, wire_len: new.wire_len, frame: new.frame };
-            sink.put_with_comments(&new, &comments)?;
+            sink.put_with_options(&new, &comments, &options)?;
             Ok(true)
         })?;
         self.check_stop(&read)?;

@@ -32,7 +32,7 @@ use bytes::Bytes;
 
 use super::{ComputedField, Edit, Packet, Trim, path::Path};
 use crate::{
-    capture::{Info, Interface, Record},
+    capture::{FRAME_FLAGS, FRAME_HASH, FrameOption, Info, Interface, Record},
     dissect::{Dissection, Encapsulation, Link, dissect},
     icrc,
     opcode::PayloadRule,
@@ -139,7 +139,8 @@ impl Rewriter {
         let Plan { anonymize, edits, to, snaplen, .. } = &self.plan;
         let mut info = info.clone();
         if *anonymize {
-            info = Info { name: String::new(), comment: String::new(), names: Vec::new(), ..info };
+            let (name, comment, hardware, os, names) = Default::default();
+            info = Info { name, comment, hardware, os, names, ..info };
         }
         for interface in &mut info.interfaces {
             if *anonymize {
@@ -168,6 +169,22 @@ impl Rewriter {
     /// Whether comments on frames are copied: not where the copy is to be anonymous.
     pub fn keeps_comments(&self) -> bool {
         !self.plan.anonymize
+    }
+
+    /// What the copy says of a frame, of what the capture says of it beside comments. A hash is of the frame as it was. Where the copy is
+    /// to be anonymous, only flags stay: an identifier or a queue may tell in which other capture the frame is.
+    pub fn option<'a>(&self, (code, mut value): FrameOption<'a>) -> Option<FrameOption<'a>> {
+        if code == FRAME_HASH || self.plan.anonymize && code != FRAME_FLAGS {
+            return None;
+        }
+        if code == FRAME_FLAGS
+            && self.plan.to.is_some()
+            && let Some(low) = value.to_mut().first_chunk_mut::<2>()
+        {
+            // Bits 5 to 8: the length of the frame check sequence, which the new encapsulation does not have.
+            *low = (u16::from_le_bytes(*low) & !0x01e0).to_le_bytes();
+        }
+        Some((code, value))
     }
 
     /// Rewrites one frame.

@@ -448,3 +448,126 @@ fn copies_keep_what_a_capture_says_of_its_interfaces() {
         assert_eq!(named, stripped);
     }
 }
+
+/// Blocks of a pcapng file, in one byte order or the other.
+struct Blocks {
+    big: bool,
+    bytes: Vec<u8>,
+}
+
+impl Blocks {
+    fn word(&self, value: u32) -> [u8; 4] {
+        if self.big { value.to_be_bytes() } else { value.to_le_bytes() }
+    }
+
+    fn long(&self, value: u64) -> [u8; 8] {
+        if self.big { value.to_be_bytes() } else { value.to_le_bytes() }
+    }
+
+    fn add(&mut self, block: u32, body: &[u8], options: &[(u16, &[u8])]) {
+        let half = |value: u16| if self.big { value.to_be_bytes() } else { value.to_le_bytes() };
+        let mut all = body.to_vec();
+        all.resize(body.len().next_multiple_of(4), 0);
+        for (code, value) in options {
+            all.extend([half(*code), half(value.len() as u16)].concat());
+            all.extend_from_slice(value);
+            all.resize(all.len().next_multiple_of(4), 0);
+        }
+        let total = self.word(all.len() as u32 + 12);
+        self.bytes.extend([&self.word(block)[..], &total, &all, &total].concat());
+    }
+
+    fn section(&mut self, options: &[(u16, &[u8])]) {
+        let half = |value: u16| if self.big { value.to_be_bytes() } else { value.to_le_bytes() };
+        let body = [&self.word(0x1a2b_3c4d)[..], &half(1), &half(0), &self.long(u64::MAX)].concat();
+        self.add(0x0a0d_0d0a, &body, options);
+    }
+
+    fn interface(&mut self, options: &[(u16, &[u8])]) {
+        let half = |value: u16| if self.big { value.to_be_bytes() } else { value.to_le_bytes() };
+        let body = [&half(1)[..], &half(0), &self.word(0)].concat();
+        self.add(1, &body, options);
+    }
+
+    fn packet(&mut self, time: u32, frame: &[u8], options: &[(u16, &[u8])]) {
+        let len = frame.len() as u32;
+        let body = [0, 0, time, len, len].map(|word| self.word(word)).concat();
+        self.add(6, &[&body, frame].concat(), options);
+    }
+}
+
+/// Hardware and operating system of sections and interfaces, and what a pcapng says of single frames, stay in copies, of either byte
+/// order and of files with several sections. Of an anonymous copy only the frames' flags.
+#[test]
+fn copies_keep_hardware_systems_and_flags() {
+    let scratch = Scratch::new("copies-keep-options");
+    let frame = trace::read("pcaps/loss1_rc_write-B-300.pcap".as_ref()).unwrap().remove(0);
+    let bytes = frame.record().frame.to_vec();
+    // Inbound, multicast, an FCS of 4 bytes; then outbound.
+    let (inbound, outbound) = (1 | 2 << 2 | 4 << 5, 2_u32);
+    for big in [false, true] {
+        let mut file = Blocks { big, bytes: Vec::new() };
+        file.section(&[(1, b"first"), (1, b"second"), (2, b"Xeon"), (3, b"Linux 6"), (4, b"dumpcap")]);
+        let rate = file.long(25_000_000_000);
+        file.interface(&[(2, b"eth0"), (16, &rate)]);
+        let (flags, queue, id) = (file.word(inbound), file.word(7), file.long(99));
+        file.packet(1, &bytes, &[(1, b"look"), (2, &flags), (3, &[0, 1, 2]), (5, &id), (6, &queue)]);
+        file.packet(2, &bytes, &[]);
+        let flags = file.word(outbound);
+        file.packet(3, &bytes, &[(2, &flags), (4, &file.long(3))]);
+        file.section(&[(2, b"Xeon"), (3, b"FreeBSD")]);
+        file.interface(&[(2, b"eth0"), (16, &rate)]);
+        file.packet(4, &bytes, &[]);
+        let path = scratch.file("in.pcapng", &file.bytes);
+
+        let describe = |path: &Path| {
+            let mut reader = capture::open(path).unwrap();
+            let mut frames = Vec::new();
+            while let Some(record) = reader.next().unwrap() {
+                let interface = record.interface;
+                let options = reader.options().map(|(code, value)| (code, value.into_owned()));
+                frames.push((interface, options.collect::<Vec<_>>()));
+            }
+            let info = reader.info();
+            assert!(info.problems.is_empty(), "{:?}", info.problems);
+            (info.comment.clone(), info.hardware.clone(), info.os.clone(), info.interfaces.clone(), frames)
+        };
+        let little = |value: u32| value.to_le_bytes().to_vec();
+        let long = |value: u64| value.to_le_bytes().to_vec();
+        let first = vec![(2, little(inbound)), (3, vec![0, 1, 2]), (5, long(99)), (6, little(7))];
+        let all =
+            |first: Vec<_>| vec![(0, first), (0, vec![]), (0, vec![(2, little(outbound))]), (1, vec![])];
+        let read = describe(&path);
+        assert_eq!((&*read.0, &*read.1, &*read.2), ("first\nsecond", "Xeon", "Linux 6"));
+        let options: Vec<_> = read.3.iter().map(|interface| interface.options.clone()).collect();
+        let speed = (16, long(25_000_000_000));
+        assert_eq!(options, [vec![speed.clone()], vec![speed, (12, b"FreeBSD".to_vec())]]);
+        assert_eq!(read.4, all(first.clone()), "big-endian: {big}");
+
+        let out = scratch.join("out.pcapng");
+        let (from, to) = (path.to_str().unwrap(), out.to_str().unwrap());
+        let unhashed: Vec<_> = first.iter().filter(|(code, _)| *code != 3).cloned().collect();
+        for (arguments, first) in [
+            (&["annotate", from, to][..], &first),
+            (&["rewrite", from, to], &unhashed),
+            (&["craft", "--from", from, "-o", to], &unhashed),
+        ] {
+            done(cli().args(arguments).arg("--force"));
+            let copy = describe(&out);
+            assert_eq!((&copy.1, &copy.2, &copy.3), (&read.1, &read.2, &read.3), "{arguments:?}");
+            assert_eq!(copy.4, all(first.clone()), "{arguments:?}");
+        }
+        done(cli().args(["rewrite", "--force", "--anonymize", from, to]));
+        let copy = describe(&out);
+        assert_eq!((&*copy.0, &*copy.1, &*copy.2), ("", "", ""));
+        assert!(copy.3.iter().all(|interface| interface.options.is_empty()), "{:?}", copy.3);
+        assert_eq!(copy.4, all(vec![(2, little(inbound))]));
+        let bytes = std::fs::read(&out).unwrap();
+        for word in ["Xeon", "Linux", "FreeBSD", "eth0", "look"] {
+            assert!(!bytes.windows(word.len()).any(|window| window == word.as_bytes()), "{word}");
+        }
+        // Another encapsulation has no frame check sequence.
+        done(cli().args(["rewrite", "--force", "--to", "rocev2-ipv6", from, to]));
+        assert_eq!(describe(&out).4[0].1[0], (2, little(1 | 2 << 2)));
+    }
+}
