@@ -238,6 +238,40 @@ fn many_pauses_each_find_their_cause() {
     }
 }
 
+/// A switch releases the link to it when the pause that it got is over, and pauses it once more while its queue drains.
+#[test]
+fn a_queue_that_has_not_drained_has_the_cause_of_the_pause_before() {
+    let again = pause("p", "l4", "priority = 3\nat = \"5ms\"\nhold = \"400us\"")
+        + &pause("q", "l3", "priority = 3\ncause = \"p\"\nat = \"20us\"\nhold = \"385us\"")
+        + &pause("r", "l3", "priority = 3\ncause = \"p\"\nat = \"415us\"\nhold = \"7us\"");
+    let run = play(&road(&again));
+    let report = analyze(&run, Some(&run.links()));
+    let tree = tree(&report);
+    judge(&run, tree);
+    assert_eq!((tree.culprits.len(), tree.culprits[0].caused_pauses), (1, 2), "{tree:?}");
+    assert!(tree.edges.iter().all(|edge| edge.delay_most_ns == 20_000), "{:?}", tree.edges);
+    assert_eq!(tree.edges[0].confidence, Confidence::Likely);
+}
+
+/// A device whose link is paused for a cause elsewhere, and once for its own: that one stopped flows for as long as it lasted.
+#[test]
+fn a_culprit_stopped_a_flow_for_no_longer_than_its_pauses() {
+    let both = pause("p", "l4", "priority = 3\nat = \"5ms\"\nhold = \"2ms\"")
+        + &pause("q", "l3", "priority = 3\ncause = \"p\"\nat = \"20us\"\nhold = \"2ms\"\nstops = [\"a\"]")
+        + &pause("own", "l3", "priority = 3\nat = \"9ms\"\nhold = \"50us\"\nstops = [\"a\"]");
+    let run = play(&road(&both).replace("count = 300, every = \"1ms\"", "count = 600, every = \"20us\""));
+    let report = analyze(&run, Some(&run.links()));
+    judge(&run, tree(&report));
+    let culprit = |device: &str| {
+        let found = tree(&report).culprits.iter().find(|culprit| culprit.device == device);
+        found.unwrap_or_else(|| panic!("{device}: {:?}", tree(&report)))
+    };
+    let [root] = &culprit("b").flows[..] else { panic!("{:?}", culprit("b")) };
+    assert!(root.stopped_ns.abs_diff(2_000_000) < 50_000, "{root:?}");
+    let [own] = &culprit("s3").flows[..] else { panic!("{:?}", culprit("s3")) };
+    assert!(own.is_direct && own.stopped_ns <= 50_000, "{own:?}");
+}
+
 #[test]
 fn without_a_topology_there_is_no_tree() {
     let run = play(TREE);

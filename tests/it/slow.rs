@@ -1,5 +1,6 @@
 //! What the time of slow connections went to, on scenarios in which that is known, and what pauses did.
 
+use crate::support::merged;
 use rdmawire::{
     analyze::{Analysis, Options, Trigger},
     capture::{Record, Time},
@@ -211,6 +212,35 @@ fn a_pause_longer_than_the_timer_causes_timeouts() {
     assert!(timeout.is_none_or(|finding| finding.effect_of == at("pause.timeout")), "{timeout:?}");
     assert!(at("pause.timeout").is_some());
     assert!(did.retransmits <= resent && did.retransmits >= timeouts, "{did:?}");
+}
+
+/// A pause of a link behind the first tap holds packets and their acknowledgements: what the sender repeats meanwhile is no recovery.
+#[test]
+fn a_pause_of_a_later_link_is_one() {
+    let text = include_str!("../../examples/scenarios/pause-longer-than-timeout.toml");
+    let alone = slow(text, Some(100));
+    let of_one_tap = ns(&alone, TimeCause::Paused);
+    assert!(of_one_tap > 300_000, "{alone:?}");
+    let run = run(&Scenario::parse(text).unwrap()).unwrap();
+    let mut all = Vec::new();
+    let mut frames = run.frames(0);
+    while let Some(frame) = frames.next() {
+        let (time, link, bytes) = (frame.time_ns, frame.link, frame.bytes.to_vec());
+        if bytes[12..14] == [0x88, 0x08] {
+            all.push((time, 1, link, bytes));
+            continue;
+        }
+        let later = if bytes[26..30] == [10, 0, 0, 1] { 1_000 } else { -1_000 };
+        all.extend([(time, 0, link, bytes.clone()), (time + later, 1, link, bytes)]);
+    }
+    let mut analysis = Analysis::new(Options { speed_bps: Some(100_000_000_000), ..Options::default() });
+    merged::push_in_order(all, &mut analysis);
+    let report = analysis.finish();
+    let [flow] = &report.head.slow_flows[..] else { panic!("{:?}", report.head.slow_flows) };
+    // But for the end of the pause, at which the acknowledgements come.
+    let paused = ns(flow, TimeCause::Paused);
+    assert!(paused * 10 >= of_one_tap * 8 && paused <= of_one_tap, "{paused} of {of_one_tap}");
+    assert_eq!(flow.shares.iter().map(|share| share.ns).sum::<u64>(), flow.lasted_ns);
 }
 
 /// What a storm does shows while it lasts: the capture ends in it.

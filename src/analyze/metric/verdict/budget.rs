@@ -3,7 +3,7 @@
 use super::{
     CAUSES, LATE_NS, LATE_ROUND_TRIPS, MIN_LATE, PRIORITIES, Stop, UNUSUAL,
     gap::{Gap, Part},
-    stops::{Done, Stops, held},
+    stops::{Done, Pauses, Stops, held},
 };
 use crate::{
     analyze::model::{FlowId, Space},
@@ -208,10 +208,18 @@ impl TimeBudget {
         self.longest[at] = self.longest[at].max((ns, frame));
     }
 
-    /// Adds the parts of a silence: what of them was in a pause goes to the pause.
-    pub(super) fn divide(&mut self, gap: &Gap, parts: [Part; 3], stops: &[Stop], done: &Done<'_>) {
+    /// Adds the parts of a silence: what of them was in a pause goes to the pause. `elsewhere`: pauses of another link that the flow passes,
+    /// where none of its own was.
+    pub(super) fn divide(
+        &mut self,
+        gap: &Gap,
+        parts: [Part; 3],
+        (stops, elsewhere): (&[Stop], &[Stop]),
+        done: &Done<'_>,
+    ) {
         let mut left = parts.map(|part| part.to.saturating_sub(part.from));
-        held(gap, &parts, stops, |at, stop, ns| {
+        let which = if stops.is_empty() { Pauses::Elsewhere(elsewhere) } else { Pauses::Own(stops) };
+        held(gap, &parts, which, |at, stop, ns| {
             left[at] = left[at].saturating_sub(ns);
             if ns as u64 > self.longest[TimeCause::Paused as usize].0 {
                 self.paused_by = Some(stop.source);
@@ -249,7 +257,7 @@ impl TimeBudget {
         done: &Done<'_>,
     ) {
         let others = &mut self.others;
-        held(gap, parts, stops, |at, stop, ns| {
+        held(gap, parts, Pauses::Own(stops), |at, stop, ns| {
             let others = others.get_or_insert_with(Default::default);
             let Some(other) = others.get_mut(priority as usize) else { return };
             grow(&mut other.from[parts[at].cause as usize], ns as u64);

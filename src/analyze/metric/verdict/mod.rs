@@ -249,21 +249,25 @@ impl Verdicts {
             network.stops_within(place, gap.from, gap.to, &mut self.stops);
         }
         let stops = &self.stops[..if stops_any { self.stops.len() } else { 0 }];
-        budget.divide(gap, parts, stops, &done);
+        let mut elsewhere = Vec::new();
+        if stops_any && stops.is_empty() && gap.lasted() > QUIET_NS {
+            network.add_stops_elsewhere(id, gap.from, gap.to, &mut elsewhere);
+            // Those of several links may overlap: the link that was paused longest.
+            let longest =
+                elsewhere.iter().map(|stop| stop.source).max_by_key(|&source| sum(&elsewhere, source));
+            elsewhere.retain(|stop| Some(stop.source) == longest);
+        }
+        budget.divide(gap, parts, (stops, &elsewhere), &done);
         // Of READs, the requests tell of their timeouts.
         if stops_any && space == Space::Request {
             let mut paused = Vec::new();
             if gap.again == Some(Trigger::Timeout) && gap.lasted() > QUIET_NS {
                 network.add_stops_elsewhere(id, gap.from, gap.to, &mut self.stops);
-                let sum = |source: u8| {
-                    let its = self.stops.iter().filter(|stop| stop.source == source);
-                    its.fold(0, |sum, stop| sum + (stop.to - stop.from))
-                };
                 // A timer that ran for a shorter time in the pause than out of it would have expired anyway.
                 paused = self.stops.iter().map(|stop| stop.source).collect();
                 paused.sort_unstable();
                 paused.dedup();
-                paused.retain(|&source| sum(source) * 2 > gap.lasted());
+                paused.retain(|&source| sum(&self.stops, source) * 2 > gap.lasted());
             }
             budget.stops.retransmission(gap, paused);
         }
@@ -290,6 +294,11 @@ impl Verdicts {
         budget.stops.take_quiet(&quiet, &self.stops, &done);
         self.stops_bytes += budget.stops.heap_bytes() - held;
     }
+}
+
+/// How long the pauses of one source lasted.
+fn sum(stops: &[Stop], source: u8) -> i64 {
+    stops.iter().filter(|stop| stop.source == source).map(|stop| stop.to - stop.from).sum()
 }
 
 impl Metric for Verdicts {

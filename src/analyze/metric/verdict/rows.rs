@@ -161,9 +161,19 @@ impl Judge<'_, '_> {
             if let Some(effect) = section.effects.get_mut(usize::from(stopped.source)) {
                 stopped.add_to(effect);
             }
-            for &(culprit, is_own) in position.map_or(&[][..], |position| &position.culprits) {
+            // A source may have pauses of its own and such that others caused: each culprit stopped the flow for as long as its own held.
+            let end = budget.end(activity);
+            let mut of_source: BTreeMap<usize, (bool, u64)> = BTreeMap::new();
+            for share in position.map_or(&[][..], |position| &position.culprits) {
+                let ns = share.between(stopped.start, end);
+                if ns > 0 {
+                    let (is_direct, sum) = of_source.entry(share.culprit).or_default();
+                    (*is_direct, *sum) = (*is_direct || share.is_own, sum.saturating_add(ns));
+                }
+            }
+            for (culprit, (is_own, ns)) in of_source {
                 let (is_direct, longest) = culprits.entry(culprit).or_default();
-                (*is_direct, *longest) = (*is_direct || is_own, stopped.ns.max(*longest));
+                (*is_direct, *longest) = (*is_direct || is_own, stopped.ns.min(ns).max(*longest));
             }
         }
         for (culprit, (is_direct, stopped_ns)) in culprits {

@@ -101,14 +101,32 @@ impl Quiet {
     }
 }
 
+/// Pauses in a silence.
+#[derive(Clone, Copy)]
+pub(super) enum Pauses<'a> {
+    /// Of the link where the silence shows.
+    Own(&'a [Stop]),
+    /// Of another link on the flow's way: they hold its packets and their answers, and its sender only by that.
+    Elsewhere(&'a [Stop]),
+}
+
 /// Calls `on_part` with each part of a silence in which a pause held the sender, or its answers: its number, the pause, and how long.
-pub(super) fn held(gap: &Gap, parts: &[Part; 3], stops: &[Stop], mut on_part: impl FnMut(usize, &Stop, i64)) {
+pub(super) fn held(
+    gap: &Gap,
+    parts: &[Part; 3],
+    pauses: Pauses<'_>,
+    mut on_part: impl FnMut(usize, &Stop, i64),
+) {
+    let (stops, is_own) = match pauses {
+        Pauses::Own(stops) => (stops, true),
+        Pauses::Elsewhere(stops) => (stops, false),
+    };
     // A packet within a pause shows that its sender is not stopped; but the answers that it waits for may be.
     let on_its_way = gap.rtt.map_or(HELD_NS, |rtt| HELD_NS + i64::from(rtt));
     let is_unanswered = |stop: &Stop| gap.is_unanswered_at(stop.since.saturating_add(on_its_way));
     for (at, part) in parts.iter().enumerate() {
         let may_be_paused = gap.may_be_paused(part, stops);
-        let stops_it = |stop: &&Stop| stop.is_over && may_be_paused || is_unanswered(stop);
+        let stops_it = |stop: &&Stop| is_own && stop.is_over && may_be_paused || is_unanswered(stop);
         for stop in stops.iter().filter(stops_it) {
             let stopped = within(stop, part);
             if stopped > 0 {

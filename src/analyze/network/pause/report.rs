@@ -128,7 +128,8 @@ impl Pauses {
             let position = positions.get(source);
             row.device = position.map(|position| position.device.clone());
             // The culprits are in the order of the time that they cost.
-            let root = position.and_then(|position| position.culprits.iter().map(|&(at, _)| at).min());
+            let root =
+                position.and_then(|position| position.culprits.iter().map(|share| share.culprit).min());
             let root = root.and_then(|at| tree.as_ref().ok()?.culprits.get(at));
             row.root_device = root.map(|culprit: &PauseCulprit| culprit.device.clone());
         }

@@ -5,6 +5,9 @@
 //! * it holds when that of D begins, or
 //! * it began at most [`REACTION_NS`] before, and is over.
 //!
+//! A pause of D that follows another one of D on the same link, soon after the end of what caused that one, has the same cause: the queue
+//! had not drained when D released the link.
+//!
 //! Of several, the one that holds and began last is taken. What no pause caused is a root. A switch that is paused stops one queue;
 //! what comes in for it fills the buffer that the switch grants a port, from its threshold on some 10 KB to a few MB: up to
 //! 100 µs at 100 Gbit/s. Beyond that only a pause that holds explains it. That the packets that wait are those of the paused
@@ -22,7 +25,8 @@ use crate::wire::Mac;
 pub(crate) use rows::LinkPosition;
 pub(super) use rows::{PlacedTree, TreeInput};
 
-/// How long after the beginning of a pause that is over another one counts as caused by it.
+/// How long after the beginning of a pause that is over another one counts as caused by it; and how long after its end one that follows
+/// a pause that it caused.
 const REACTION_NS: i64 = 100_000;
 /// Pauses that are kept, of all senders together.
 pub(super) const MAX_SPANS: usize = 1 << 17;
@@ -63,6 +67,8 @@ struct Node {
     span: Span,
     stream: usize,
     cause: Option<usize>,
+    /// It has the cause of the pause before it on this link, which is over.
+    is_again: bool,
     /// The first cause, itself where nothing caused it, and how many are between.
     root: usize,
     depth: u32,
@@ -102,7 +108,14 @@ fn nodes(streams: &[Stream], topology: &Topology) -> Vec<Node> {
         .iter()
         .enumerate()
         .flat_map(|(stream, of)| {
-            of.spans.iter().map(move |&span| Node { span, stream, cause: None, root: 0, depth: 0 })
+            of.spans.iter().map(move |&span| Node {
+                span,
+                stream,
+                cause: None,
+                is_again: false,
+                root: 0,
+                depth: 0,
+            })
         })
         .collect();
     nodes.sort_unstable_by_key(|node| (node.span.start, node.span.frame, node.stream));
@@ -131,8 +144,14 @@ fn nodes(streams: &[Stream], topology: &Topology) -> Vec<Node> {
                 began <= span.end.max(span.start.saturating_add(REACTION_NS))
             })
             .max_by_key(|&cause| (nodes[cause].span.end >= began, cause));
+        // The one before it on this link, and what caused that.
+        let soon = |span: Span| began <= span.end.saturating_add(REACTION_NS);
+        let before = last[node.stream].filter(|&before| soon(nodes[before].span));
+        let again = before.and_then(|before| nodes[before].cause).filter(|&cause| soon(nodes[cause].span));
+        let is_again = cause.is_none() && again.is_some();
+        let cause = cause.or(again);
         let (root, depth) = cause.map_or((at, 0), |cause| (nodes[cause].root, nodes[cause].depth + 1));
-        nodes[at] = Node { cause, root, depth, ..node };
+        nodes[at] = Node { cause, is_again, root, depth, ..node };
         last[node.stream] = Some(at);
     }
     nodes

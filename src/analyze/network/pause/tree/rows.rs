@@ -132,8 +132,27 @@ pub(crate) struct LinkPosition {
     /// The name of the device.
     pub(in super::super) device: String,
     pub(in super::super) hosts: Hosts,
-    /// The culprits of its pauses, by their place in the tree, and whether it is the culprit itself.
-    pub(crate) culprits: Vec<(usize, bool)>,
+    /// Whose pauses these are.
+    pub(crate) culprits: Vec<Share>,
+}
+
+/// Pauses of a stream that one culprit has.
+#[derive(Clone, Debug)]
+pub(crate) struct Share {
+    /// Its place in the tree.
+    pub(crate) culprit: usize,
+    /// They are its own; else it caused them.
+    pub(crate) is_own: bool,
+    /// In the order of time, without overlaps.
+    spans: Vec<(i64, i64)>,
+}
+
+impl Share {
+    /// For how long they held between two times.
+    pub(crate) fn between(&self, from: i64, to: i64) -> u64 {
+        let within = |&(start, end): &(i64, i64)| end.min(to).saturating_sub(start.max(from)).max(0) as u64;
+        self.spans.iter().map(within).sum()
+    }
 }
 
 impl LinkPosition {
@@ -143,8 +162,8 @@ impl LinkPosition {
     }
 }
 
-/// By stream of pauses, the places of its culprits in the tree, and whether the pauses are their own.
-type CulpritsOf = BTreeMap<usize, Vec<(usize, bool)>>;
+/// By stream of pauses, whose they are.
+type CulpritsOf = BTreeMap<usize, Vec<Share>>;
 
 struct Rows<'a> {
     interfaces: &'a Interfaces,
@@ -205,9 +224,11 @@ impl Rows<'_> {
             edge.pauses += 1;
             edge.paused_ns = edge.paused_ns.saturating_add(length(node.span));
             edge.end_ns = edge.end_ns.max(node.span.end);
-            edge.delay_least_ns = edge.delay_least_ns.min(delay as u64);
-            edge.delay_most_ns = edge.delay_most_ns.max(delay as u64);
-            *soon += (delay <= REACTION_NS) as u64;
+            *soon += (node.is_again || delay <= REACTION_NS) as u64;
+            if !node.is_again {
+                edge.delay_least_ns = edge.delay_least_ns.min(delay as u64);
+                edge.delay_most_ns = edge.delay_most_ns.max(delay as u64);
+            }
         }
         let sure = |(mut edge, soon): (PauseEdge, u64)| {
             if soon * 2 > edge.pauses {
@@ -221,7 +242,7 @@ impl Rows<'_> {
         edges
     }
 
-    /// The culprits; and by stream of pauses, its culprits' places among them, and whether these pauses are their own.
+    /// The culprits; and by stream of pauses, whose they are.
     fn culprits(&self, cycles: &[Cycle]) -> (Vec<PauseCulprit>, CulpritsOf) {
         let mut all: BTreeMap<(usize, u8), Culprit> = BTreeMap::new();
         for (at, node) in self.nodes.iter().enumerate() {
@@ -229,7 +250,8 @@ impl Rows<'_> {
             let (of, place) = (&self.streams[root.stream], self.streams[node.stream].place);
             let culprit = all.entry((of.place.by, of.priority)).or_insert_with(|| Culprit::new(at, node));
             let ns = length(node.span);
-            culprit.streams.insert((node.stream, node.cause.is_none()));
+            let spans = culprit.streams.entry((node.stream, node.cause.is_none())).or_default();
+            spans.push((node.span.start, node.span.end));
             if node.cause.is_none() {
                 culprit.pauses += 1;
                 culprit.paused_ns = culprit.paused_ns.saturating_add(ns);
@@ -255,12 +277,14 @@ impl Rows<'_> {
         all.sort_by_key(|(one, _)| (Reverse(one.caused_ns), Reverse(one.paused_ns), one.frame));
         all.truncate(MAX_LISTED);
         let mut victims = CulpritsOf::new();
-        for (at, (_, streams)) in all.iter().enumerate() {
-            for &(stream, is_own) in streams {
-                victims.entry(stream).or_default().push((at, is_own));
+        let mut culprits = Vec::with_capacity(all.len());
+        for (at, (culprit, streams)) in all.into_iter().enumerate() {
+            culprits.push(culprit);
+            for ((stream, is_own), spans) in streams {
+                victims.entry(stream).or_default().push(Share { culprit: at, is_own, spans });
             }
         }
-        (all.into_iter().map(|(culprit, _)| culprit).collect(), victims)
+        (culprits, victims)
     }
 
     fn culprit(&self, device: usize, of: u8, culprit: Culprit, cycles: &[Cycle]) -> PauseCulprit {
@@ -409,8 +433,8 @@ struct Culprit {
     caused_pauses: u64,
     /// The pause with the most causes before it.
     deepest: (u32, usize),
-    /// Its streams of pauses, and whether they are its own.
-    streams: BTreeSet<(usize, bool)>,
+    /// Its pauses by stream, and whether they are its own.
+    streams: BTreeMap<(usize, bool), Vec<(i64, i64)>>,
 }
 
 impl Culprit {
@@ -426,7 +450,7 @@ impl Culprit {
             caused_ns: 0,
             caused_pauses: 0,
             deepest: (0, at),
-            streams: BTreeSet::new(),
+            streams: BTreeMap::new(),
         }
     }
 
