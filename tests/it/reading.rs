@@ -258,6 +258,7 @@ fn other_traffic_on_the_port_is_no_roce() {
         let ended = analyzed(Options { reference, ..Options::default() }, &frames);
         let capture = &ended.report().head.capture;
         assert_eq!((capture.rdma_packets, capture.not_decoded.len()), (0, 1), "{:?}", capture.not_decoded);
+        assert_eq!(capture.malformed_packets, 0);
         assert!(capture.not_decoded[0].what.ends_with("from port 53 (DNS)"));
     }
 }

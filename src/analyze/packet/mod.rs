@@ -56,9 +56,11 @@ impl Frame {
             link: record.link.0,
             interface: record.interface,
             is_cut: d.is_cut(),
+            // What is no RoCE need not keep its rules.
             is_malformed: !d.notes().is_empty()
                 && icrc != State::Trimmed
-                && d.severity() == Some(Severity::Error),
+                && d.severity() == Some(Severity::Error)
+                && !d.is_other_udp(icrc == State::Good),
         }
     }
 }
