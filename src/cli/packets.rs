@@ -49,7 +49,7 @@ pub(super) struct Packets {
     /// `rdmawire explain table messages` lists the columns.
     #[arg(long)]
     messages: bool,
-    /// Write only these columns: src,dst,bth.psn,class. Without a column of the analysis, frames are not analyzed.
+    /// Write only these columns, in this order: src,dst,bth.psn,class. Without a column of the analysis, frames are not analyzed.
     #[arg(long, value_name = "A,B,C", value_delimiter = ',', value_parser = column, conflicts_with = "messages")]
     fields: Vec<&'static Column>,
     #[command(flatten)]
@@ -70,9 +70,11 @@ impl Packets {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
         super::signals::end_on_signal(&STOP);
         let traces = self.merging.traces(&self.files)?;
+        // Nothing is written if the first capture cannot be read, nor the line with the names of the columns.
+        let first = traces.first().map(|captures| Trace::open_all(captures)).transpose()?;
         if self.output == Path::new("-") {
             let out = io::BufWriter::new(io::stdout());
-            let (mut out, is_all) = self.write(&traces, out, Format::Csv)?;
+            let (mut out, is_all) = self.write(&traces, first, out, Format::Csv)?;
             out.flush()?;
             return Ok(if is_all { Outcome::Done } else { Outcome::Failed });
         }
@@ -98,22 +100,23 @@ impl Packets {
         }
         let named = || self.output.display().to_string();
         let file = output::create(&self.output, Kind::Other, self.force)?;
-        let (file, is_all) = self.write(&traces, packing.around(file).with_context(named)?, format)?;
+        let (file, is_all) = self.write(&traces, first, packing.around(file).with_context(named)?, format)?;
         file.finish().and_then(OutFile::keep).with_context(named)?;
         Ok(if is_all { Outcome::Done } else { Outcome::Failed })
     }
 
-    /// Writes all messages. Returns the file, and whether all captures could be read.
+    /// Writes all messages; `first` is the first trace. Returns the file, and whether all captures could be read.
     fn write_messages<W: Write + Send + 'static>(
         &self,
         traces: &[Vec<PartFiles>],
+        mut first: Option<Trace>,
         file: W,
         format: Format,
     ) -> anyhow::Result<(W, bool)> {
         let table = Arc::new(Mutex::new((MessageRows::new(file, format)?, Ok(()))));
         let mut is_all = true;
         for captures in traces {
-            let mut source = Trace::open_all(captures)?;
+            let mut source = first.take().map_or_else(|| Trace::open_all(captures), Ok)?;
             let (name, to) = (name_of_trace(captures), table.clone());
             let metric = Messages::new(move |message| {
                 let (rows, written) = &mut *to.lock().unwrap_or_else(PoisonError::into_inner);
@@ -133,15 +136,16 @@ impl Packets {
         Ok((rows.finish()?, is_all && !STOP.load(Ordering::Relaxed)))
     }
 
-    /// Writes all rows. Returns the file, and whether all captures could be read.
+    /// Writes all rows; `first` is the first trace. Returns the file, and whether all captures could be read.
     fn write<W: Write + Send + 'static>(
         &self,
         traces: &[Vec<PartFiles>],
+        mut first: Option<Trace>,
         file: W,
         format: Format,
     ) -> anyhow::Result<(W, bool)> {
         if self.messages {
-            return self.write_messages(traces, file, format);
+            return self.write_messages(traces, first, file, format);
         }
         let filter = self.tracking.filter()?;
         let options = self.tracking.options(1);
@@ -151,7 +155,7 @@ impl Packets {
         };
         let mut is_all = true;
         for captures in traces {
-            let mut source = Trace::open_all(captures)?;
+            let mut source = first.take().map_or_else(|| Trace::open_all(captures), Ok)?;
             let is_shown = self.output == Path::new("-") && io::stdout().is_terminal();
             let progress = (!is_shown).then(|| Progress::new(source.info()));
             rows.begin(&name_of_trace(captures), options.clone())?;

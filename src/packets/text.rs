@@ -5,22 +5,37 @@ use std::fmt::Write as _;
 use super::{Cell, Column, Form, Name, Part, Row};
 use crate::report::{clean, json};
 
-/// Lines of some columns. Those of frames are written at once; before them comes the capture's name, behind them what the analysis says.
+/// Lines of some columns, in their order. Cells of frames are written at once; the capture's name, and what the analysis says, when that is known.
 pub(super) struct Lines {
-    columns: Vec<&'static Column>,
-    /// Cells, each with a comma before it.
+    pieces: Vec<Piece>,
+    /// Cells of frames, each with a comma before it.
     text: String,
-    /// Where each line ends.
+    /// Where each piece of frames ends, line by line.
     ends: Vec<usize>,
     is_json: bool,
 }
 
+/// Columns of a line that are known at the same time, beside each other.
+#[derive(Clone)]
+enum Piece {
+    Capture,
+    Frame(Vec<&'static Column>),
+    Verdict(&'static Column),
+}
+
 impl Lines {
-    /// Lines of these columns, which come in the order of all.
+    /// Lines of these columns.
     pub(super) fn new(columns: &[&'static Column], is_json: bool) -> Lines {
-        let is_asked = |column: &&Column| columns.iter().any(|asked| asked.name == column.name);
-        let columns = Column::all().filter(is_asked).collect();
-        Lines { columns, text: String::new(), ends: Vec::new(), is_json }
+        let mut pieces = Vec::new();
+        for &column in columns {
+            match pieces.last_mut() {
+                _ if column.is_capture() => pieces.push(Piece::Capture),
+                _ if column.is_verdict() => pieces.push(Piece::Verdict(column)),
+                Some(Piece::Frame(before)) => before.push(column),
+                _ => pieces.push(Piece::Frame(vec![column])),
+            }
+        }
+        Lines { pieces, text: String::new(), ends: Vec::new(), is_json }
     }
 
     /// What comes before all rows.
@@ -28,29 +43,37 @@ impl Lines {
         if self.is_json {
             return String::new();
         }
-        let names: Vec<_> = self.columns.iter().map(|column| column.name).collect();
-        names.join(",") + "\n"
+        let names = self.pieces.iter().flat_map(|piece| match piece {
+            Piece::Capture => vec![super::CAPTURE.name],
+            Piece::Frame(columns) => columns.iter().map(|column| column.name).collect(),
+            Piece::Verdict(column) => vec![column.name],
+        });
+        names.collect::<Vec<_>>().join(",") + "\n"
     }
 
     /// The text of rows that are complete.
     pub(super) fn complete(&self, part: &Part<Lines>) -> std::io::Result<String> {
         let Part { capture, headers, verdicts } = part;
-        let start = if self.columns.iter().any(|column| column.is_capture()) {
-            self.capture(capture)?
-        } else {
-            String::new()
-        };
+        let is_named = self.pieces.iter().any(|piece| matches!(piece, Piece::Capture));
+        let name = if is_named { self.capture(capture)? } else { String::new() };
         let open = if self.is_json { "{" } else { "" };
         let close = if self.is_json { "}\n" } else { "\n" };
-        let mut text = String::with_capacity(headers.text.len() + verdicts.len() * (start.len() + 32));
-        let (mut from, mut line) = (0, String::new());
-        for (&end, verdict) in headers.ends.iter().zip(verdicts) {
+        let mut text = String::with_capacity(headers.text.len() + verdicts.len() * (name.len() + 32));
+        let (mut ends, mut from, mut line) = (headers.ends.iter(), 0, String::new());
+        for verdict in verdicts {
             line.clear();
-            line.push_str(&start);
-            line.push_str(headers.text.get(from..end).unwrap_or_default());
-            from = end;
-            for column in self.columns.iter().filter(|column| column.is_verdict()) {
-                self.cell(&mut line, column.name, column.verdict(verdict));
+            for piece in &self.pieces {
+                match piece {
+                    Piece::Capture => line.push_str(&name),
+                    Piece::Frame(_) => {
+                        let end = ends.next().copied().unwrap_or(from);
+                        line.push_str(headers.text.get(from..end).unwrap_or_default());
+                        from = end;
+                    }
+                    Piece::Verdict(column) => {
+                        write_cell(&mut line, self.is_json, column.name, column.verdict(verdict));
+                    }
+                }
             }
             let cells = line.strip_prefix(',').unwrap_or(&line);
             text.push_str(open);
@@ -74,30 +97,31 @@ impl Lines {
         let cell = cell.into_inner().map_err(|error| std::io::Error::other(error.to_string()))?;
         Ok(String::from_utf8_lossy(&cell).trim_end_matches('\n').to_owned())
     }
-
-    fn cell(&self, to: &mut String, name: &str, cell: Cell) {
-        // A string takes everything.
-        let _ = if self.is_json { write_json(to, name, cell) } else { write_csv(to, cell) };
-    }
 }
 
 impl Form for Lines {
     type Headers = Lines;
 
     fn push(&mut self, row: &Row<'_>) {
-        let mut text = std::mem::take(&mut self.text);
-        for column in self.columns.iter().filter(|column| !column.is_of_rows()) {
-            self.cell(&mut text, column.name, column.value(row));
+        for piece in &self.pieces {
+            let Piece::Frame(columns) = piece else { continue };
+            for column in columns {
+                write_cell(&mut self.text, self.is_json, column.name, column.value(row));
+            }
+            self.ends.push(self.text.len());
         }
-        self.text = text;
-        self.ends.push(self.text.len());
     }
 
     fn cut(&mut self) -> Lines {
-        let columns = self.columns.clone();
+        let pieces = self.pieces.clone();
         let text = String::with_capacity(self.text.len());
-        std::mem::replace(self, Lines { columns, text, ends: Vec::new(), is_json: self.is_json })
+        std::mem::replace(self, Lines { pieces, text, ends: Vec::new(), is_json: self.is_json })
     }
+}
+
+fn write_cell(to: &mut String, is_json: bool, name: &str, cell: Cell) {
+    // A string takes everything.
+    let _ = if is_json { write_json(to, name, cell) } else { write_csv(to, cell) };
 }
 
 /// Only a meaning of several words may have a comma; nothing has quotation marks.

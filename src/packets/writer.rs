@@ -68,11 +68,18 @@ impl<W: io::Write + Send> Packets<W> {
         Packets::with_columns(file, format, &Column::all().collect::<Vec<_>>())
     }
 
-    /// Starts a file with these columns; of text, they come in the order of all. Frames are analyzed only for columns that need it.
+    /// Starts a file with these columns, in this order. One that is named twice comes once. Frames are analyzed only for columns that need it.
     ///
     /// # Errors
     /// The file cannot be written.
     pub fn with_columns(mut file: W, format: Format, columns: &[&'static Column]) -> io::Result<Packets<W>> {
+        let mut once: Vec<&'static Column> = Vec::new();
+        for &column in columns {
+            if once.iter().all(|before| before.name != column.name) {
+                once.push(column);
+            }
+        }
+        let columns = &once[..];
         let is_analyzed = columns.iter().any(|column| column.is_verdict());
         let lines = match format {
             Format::Csv => Lines::new(columns, false),

@@ -340,10 +340,40 @@ fn what_goes_wrong_is_said_once() {
             "{more:?}"
         );
     }
-    let ended = program(&["/nowhere"]).wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&ended.stderr);
-    assert_eq!(
-        (ended.status.code(), said),
-        (Some(2), "rdmawire: /nowhere: no such file or directory\n".into())
-    );
+    for more in [&["/nowhere"][..], &["--messages", "/nowhere"], &["--fields", "frame,class", "/nowhere"]] {
+        let ended = program(more).wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&ended.stderr);
+        assert_eq!(
+            (ended.status.code(), said),
+            (Some(2), "rdmawire: /nowhere: no such file or directory\n".into())
+        );
+        assert_eq!(String::from_utf8_lossy(&ended.stdout), "", "{more:?}");
+    }
+}
+
+/// Columns come in the order in which they are asked for, whatever is known first.
+#[test]
+fn columns_have_the_order_of_the_question() {
+    let capture = "pcaps/loss1_rc_write-B-300.pcap";
+    let asked = ["class", "dst", "frame", "capture", "bth_psn", "uid", "src"];
+    let all = packets(&[capture], &[]);
+    // Named twice, a column comes once.
+    let fields = format!("{},class", asked.join(","));
+    let some = packets(&[capture], &["--fields", &fields]);
+    assert_eq!(some.len(), 300);
+    for (some, all) in some.iter().zip(&all) {
+        assert_eq!(some.as_object().unwrap().len(), asked.len());
+        assert!(asked.iter().all(|name| some[name] == all[name]), "{some} {all}");
+    }
+    let csv = run(&["packets", "--fields", &fields, capture]).stdout;
+    assert!(csv.starts_with(format!("{}\n", asked.join(",")).as_bytes()));
+    let scratch = Scratch::new("order");
+    let path = scratch.join("p.ndjson");
+    run(&["packets", "--fields", &fields, capture, "-o", path.to_str().unwrap()]);
+    let line = fs::read_to_string(path).unwrap().lines().next().unwrap().to_owned();
+    let places = asked.map(|name| line.find(&format!("\"{name}\":")).unwrap());
+    assert!(places.is_sorted(), "{line}");
+    // Nothing but what the analysis says.
+    let csv = run(&["packets", "--fields", "space,class", capture]).stdout;
+    assert_eq!(String::from_utf8_lossy(&csv).lines().nth(2), Some("request,first"));
 }
