@@ -1,7 +1,7 @@
 """Analyzes the captures of many taps in Spark: python spark_job.py OUTPUT TAP=CAPTURE...
 
-Or on a cluster: spark-submit --py-files ... spark_job.py OUTPUT TAP=CAPTURE... Every worker must have the package, and be able to open
-the captures. Writes a directory of Parquet files for each table.
+Or on a cluster: spark-submit --archives env.tar.gz#environment spark_job.py OUTPUT TAP=CAPTURE... Every worker must have the package, or get
+it in a packed environment (docs/spark.md), and be able to open the captures. Writes a directory of Parquet files for each table.
 """
 
 from __future__ import annotations

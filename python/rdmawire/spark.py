@@ -109,7 +109,7 @@ def analyze_captures(
     def analyze(batches: Iterator[Any]) -> Iterator[Any]:
         for at in _numbers(batches):
             tap, facts = files[at]
-            yield _rows(tap, taps._of_captures(facts, asked, _of_tap(state_in, state_out, tap, None)))
+            yield from _rows(tap, taps._of_captures(facts, asked, _of_tap(state_in, state_out, tap, None)))
 
     return Results(_tasks(spark, len(files)).mapInArrow(analyze, ROWS))
 
@@ -142,7 +142,7 @@ def analyze_index(
     def analyze(batches: Iterator[Any]) -> Iterator[Any]:
         for at in _numbers(batches):
             tap, paths = files[at]
-            yield _rows(tap, taps._of_index(paths, filesystem, asked, _of_tap(state_in, state_out, tap, states)))
+            yield from _rows(tap, taps._of_index(paths, filesystem, asked, _of_tap(state_in, state_out, tap, states)))
 
     return Results(_tasks(spark, len(files)).mapInArrow(analyze, ROWS))
 
@@ -225,7 +225,7 @@ def _analyze_sorted(batches: Iterable[Any], files: Mapping[str, List[str]], aske
             end = _end(batch.column("tap"), tap, start)
             if tap != current:
                 if current is not None and analysis is not None:
-                    yield _rows(current, analysis.finish(False)[0])
+                    yield from _rows(current, analysis.finish(False)[0])
                 current, analysis = tap, _native.RowAnalysis(asked, None)
                 for facts in files.get(tap, []):
                     analysis.file(facts)
@@ -233,7 +233,7 @@ def _analyze_sorted(batches: Iterable[Any], files: Mapping[str, List[str]], aske
                 analysis.push_sorted(batch.slice(start, end - start), "number")
             start = end
     if current is not None and analysis is not None:
-        yield _rows(current, analysis.finish(False)[0])
+        yield from _rows(current, analysis.finish(False)[0])
 
 
 def _end(taps_of_rows: Any, tap: str, start: int) -> int:
@@ -250,9 +250,24 @@ def _end(taps_of_rows: Any, tap: str, start: int) -> int:
     return end
 
 
-def _rows(tap: str, report: _native.NativeReport) -> Any:
-    rows = [(table, row) for table in TABLES for row in report.rows(table)]
-    return _batch({"tap": [tap] * len(rows), "table": [table for table, _ in rows], "row": [row for _, row in rows]})
+_MOST_CHARACTERS = 1 << 24
+"""Of the rows of one record batch. A column of text in Arrow ends at 2 GiB, which 470,000 flows have."""
+
+
+def _rows(tap: str, report: _native.NativeReport) -> Iterator[Any]:
+    """The rows of all tables, in record batches."""
+    tables: List[str] = []
+    rows: List[str] = []
+    characters = 0
+    for table in TABLES:
+        for row in report.rows(table):
+            if rows and characters + len(row) > _MOST_CHARACTERS:
+                yield _batch({"tap": [tap] * len(rows), "table": tables, "row": rows})
+                tables, rows, characters = [], [], 0
+            tables.append(table)
+            rows.append(row)
+            characters += len(row)
+    yield _batch({"tap": [tap] * len(rows), "table": tables, "row": rows})
 
 
 def _batch(columns: Dict[str, List[str]]) -> Any:

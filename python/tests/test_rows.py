@@ -97,6 +97,18 @@ def test_tables_have_the_rows_of_the_command_line(tmp_path: Path, command: Any) 
         assert table(report, name) == [json.loads(line) for line in lines]
 
 
+def test_rows_of_a_tap_come_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    native = rdmawire.analyze(PCAPS / "loss1_rc_write-B.pcap.zst")._native
+    rows = [(name, row) for name in spark.TABLES for row in native.rows(name)]
+    monkeypatch.setattr(spark, "_MOST_CHARACTERS", 10_000)
+    batches = list(spark._rows("tap", native))
+    assert len(batches) > 10
+    found = [(row["table"], row["row"]) for batch in batches for row in batch.to_pylist()]
+    assert found == rows
+    longest = max(len(row) for _, row in rows)
+    assert all(sum(map(len, batch.column("row").to_pylist())) <= max(10_000, longest) for batch in batches)
+
+
 @pytest.fixture(scope="module")
 def session() -> Iterator[Any]:
     if not HAS_SPARK:

@@ -83,6 +83,13 @@ pub(super) fn mtu<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
     mtu.and_then(|mtu| mtu.try_into().ok()).ok_or_else(|| "expected 256, 512, 1024, 2048 or 4096".to_owned())
 }
 
+/// How many bytes of a frame are kept, at least one.
+pub(super) fn snaplen(text: &str) -> Result<u32, String> {
+    let bytes = units::size(text).map_err(|error| error.to_string())?;
+    let bytes = u32::try_from(bytes).ok().filter(|&bytes| bytes > 0);
+    bytes.ok_or_else(|| format!("expected from 1 to {} bytes", u32::MAX))
+}
+
 /// Parses a number within bounds.
 pub(super) fn within<T>(bounds: RangeInclusive<T>) -> impl Fn(&str) -> Result<T, String> + Clone
 where
@@ -113,4 +120,22 @@ pub(super) fn format_of(path: &Path) -> anyhow::Result<Format> {
         None if path == Path::new("-") => Ok(Format::Pcap),
         None => bail!("{}: cannot tell the format from the name: use .pcap, .pcapng or .erf", path.display()),
     }
+}
+
+/// An error about an argument in plain words: those of Rust's parsers of numbers are for programmers.
+pub(super) fn in_plain_words(message: &str) -> String {
+    let (first, rest) = message.split_once('\n').unwrap_or((message, ""));
+    let Some((before, why)) = first.rsplit_once("': ") else { return message.to_owned() };
+    let plain = match why {
+        "invalid digit found in string" | "cannot parse integer from empty string" => {
+            "expected a whole number".to_owned()
+        }
+        "number too large to fit in target type" => "this number is too large".to_owned(),
+        "number too small to fit in target type" => "this number is too small".to_owned(),
+        _ => match why.split_once(" is not in ").and_then(|(_, range)| range.split_once("..=")) {
+            Some((least, most)) => format!("expected a number from {least} to {most}"),
+            None => return message.to_owned(),
+        },
+    };
+    format!("{before}': {plain}\n{rest}")
 }

@@ -14,7 +14,7 @@ use clap::Args;
 
 use super::{
     Outcome,
-    arg::{format_of, positive},
+    arg::{format_of, positive, snaplen},
     every::{held, print_so_far, while_working},
     input,
     signals::end_on_signal,
@@ -75,7 +75,7 @@ pub(super) struct Capture {
     #[arg(long, value_name = "TIME", value_parser = units::positive_duration)]
     duration: Option<u64>,
     /// Keep at most this many bytes of each frame.
-    #[arg(short, long, value_name = "BYTES", value_parser = positive::<u32>)]
+    #[arg(short, long, value_name = "BYTES", value_parser = snaplen)]
     snaplen: Option<u32>,
     /// Size of the kernel's buffer.
     #[arg(long, value_name = "BYTES", value_parser = units::size, default_value = "64MiB")]

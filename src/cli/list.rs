@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
 
 use super::terminal;
 use rdmawire::report::{clean, text, units::count};
@@ -27,7 +27,11 @@ pub(super) const fn number(head: &'static str, about: &'static str) -> Column {
     Column { head, is_number: true, about }
 }
 
-/// Writes the first `top` rows, all if that is 0, and how many are left out.
+/// Blanks around a cell.
+const PADDING: usize = 2;
+
+/// Writes the first `top` rows, all if that is 0, and how many are left out. Where not all columns fit beside each other, those that do not
+/// stand below, behind what names the rows: a number or an address that is broken in two cannot be read.
 pub(super) fn write(
     out: &mut impl Write,
     title: &str,
@@ -36,21 +40,78 @@ pub(super) fn write(
     top: usize,
 ) -> io::Result<()> {
     let most = if top == 0 { usize::MAX } else { top };
-    let mut table = Table::new();
-    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
-    table.set_width(terminal::width().try_into().unwrap_or(u16::MAX));
-    table.set_header(columns.iter().map(|column| column.head));
     let left_out = rows.len().saturating_sub(most);
-    for row in rows.take(most) {
-        // Names in packets may steer a terminal.
-        table.add_row(row.iter().map(|cell| text::held_together(&clean(cell))));
+    // Names in packets may steer a terminal.
+    let held = |row: Vec<String>| row.iter().map(|cell| text::held_together(&clean(cell))).collect();
+    let rows: Vec<Vec<String>> = rows.take(most).map(held).collect();
+    let width = terminal::width();
+    let widths: Vec<Widths> = (0..columns.len())
+        .map(|at| Widths::of(columns[at].head, rows.iter().filter_map(|row| row.get(at)), width))
+        .collect();
+    write!(out, "\n{title}")?;
+    for group in groups(columns, &widths, width) {
+        let mut table = Table::new();
+        table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+        table.set_width(width.try_into().unwrap_or(u16::MAX));
+        table.set_header(group.iter().map(|&at| columns[at].head));
+        for row in &rows {
+            table.add_row(group.iter().map(|&at| row.get(at).map_or("", String::as_str)));
+        }
+        for (column, &at) in table.column_iter_mut().zip(&group) {
+            if columns[at].is_number {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
+            let least = (widths[at].word + PADDING).try_into().unwrap_or(u16::MAX);
+            column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(least)));
+        }
+        write!(out, "\n{}", text::with_spaces(&table.trim_fmt()))?;
     }
-    for (column, _) in table.column_iter_mut().zip(columns).filter(|(_, column)| column.is_number) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    writeln!(out, "\n{title}\n{}", text::with_spaces(&table.trim_fmt()))?;
+    writeln!(out)?;
     if left_out > 0 {
         writeln!(out, "  and {} more (--top 0 shows all)", count(left_out as u64))?;
     }
     Ok(())
+}
+
+/// How wide a column is.
+struct Widths {
+    /// Its longest word.
+    word: usize,
+    /// What it should have at least.
+    wanted: usize,
+}
+
+impl Widths {
+    /// Of cells under a head. Words that are longer than a name of a host or an address, or than half of the terminal, may be broken.
+    fn of<'a>(head: &'a str, cells: impl Iterator<Item = &'a String>, terminal: usize) -> Widths {
+        const LONGEST_WORD: usize = 40;
+        const SENTENCE: usize = 24;
+        let (mut word, mut cell) = (0, 0);
+        for text in cells.map(String::as_str).chain([head]) {
+            let lengths = text.split(' ').map(|word| word.chars().count());
+            word = word.max(lengths.max().unwrap_or(0));
+            cell = cell.max(text.chars().count());
+        }
+        let word = word.min(LONGEST_WORD).min(terminal / 2);
+        Widths { word, wanted: word.max(cell.min(SENTENCE)) }
+    }
+}
+
+/// The columns that stand beside each other. All groups begin with those that name a row: up to the last one of words among the first three.
+fn groups(columns: &[Column], widths: &[Widths], terminal: usize) -> Vec<Vec<usize>> {
+    let needs = |at: usize| widths[at].wanted + PADDING;
+    let names = columns.iter().take(3).rposition(|column| !column.is_number).map_or(1, |at| at + 1);
+    let mut names: Vec<usize> = (0..names).collect();
+    while names.len() > 1 && names.iter().map(|&at| needs(at)).sum::<usize>() > terminal / 2 {
+        names.pop();
+    }
+    let mut groups = vec![names.clone()];
+    for at in names.len()..columns.len() {
+        let used: usize = groups.last().map_or(0, |group| group.iter().map(|&at| needs(at)).sum());
+        match groups.last_mut() {
+            Some(group) if group.len() == names.len() || used + needs(at) <= terminal => group.push(at),
+            _ => groups.push([&names[..], &[at]].concat()),
+        }
+    }
+    groups
 }

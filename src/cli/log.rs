@@ -2,13 +2,13 @@
 
 use std::{
     fs::File,
-    io::{self, BufReader},
+    io::{self, BufReader, Read},
     path::{Path, PathBuf},
 };
 
 use anyhow::Context as _;
 
-use super::{output as files, say};
+use super::{input::Interruptible, output as files, say};
 use rdmawire::{
     logs::{Job, Line, Log},
     report::units::several,
@@ -29,10 +29,11 @@ pub(super) fn read(paths: &[PathBuf]) -> anyhow::Result<Logs> {
     for path in paths {
         files::will_read(path);
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
-        let log = match path == Path::new("-") {
-            true => Log::read("-", io::stdin().lock()),
-            false => File::open(path).and_then(|file| Log::read(&name, BufReader::new(file))),
+        let open = || -> io::Result<Box<dyn Read + Send>> {
+            Ok(if path == Path::new("-") { Box::new(io::stdin()) } else { Box::new(File::open(path)?) })
         };
+        // A log may be a pipe that does not end.
+        let log = open().and_then(|from| Log::read(&name, BufReader::new(Interruptible::new(from))));
         let log = log.with_context(|| format!("--log {}", path.display()))?;
         if log.errors.is_empty() && log.job.is_empty() {
             say(format_args!(

@@ -250,7 +250,10 @@ fn refused(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
     let is_odd = |argument: &String| argument.contains(steers);
     let odd = arguments.iter().map(|argument| argument.to_string_lossy().into_owned()).filter(is_odd);
     let shown = odd.fold(text.clone(), |text, argument| text.replace(&argument, &clean(&argument)));
-    let shown: String = short(&shown).chars().map(|c| if c != '\n' && steers(c) { '?' } else { c }).collect();
+    let shown: String = short(&arg::in_plain_words(&shown))
+        .chars()
+        .map(|c| if c != '\n' && steers(c) { '?' } else { c })
+        .collect();
     match shown == text {
         true => _ = error.print(),
         false => _ = write!(io::stderr(), "{shown}"),

@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::{
     Outcome,
-    arg::{edit, encapsulation, format_of},
+    arg::{edit, encapsulation, format_of, snaplen, within},
     input::{self, Progress},
     output,
     signals::{STOP, end_on_signal},
@@ -51,13 +51,13 @@ pub(super) struct Rewrite {
     #[arg(long)]
     zero_payload: bool,
     /// Keep at most this many bytes of each frame.
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", value_parser = snaplen)]
     snaplen: Option<u32>,
     /// Cut packets as a switch does that trims them instead of dropping them: to so many bytes, without frame check sequence.
-    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(54..))]
+    #[arg(long, value_name = "BYTES", value_parser = within(54..=u32::MAX))]
     trim: Option<u32>,
     /// The DSCP of packets that are trimmed.
-    #[arg(long, requires = "trim", value_parser = clap::value_parser!(u8).range(..64))]
+    #[arg(long, requires = "trim", value_parser = within(0..=63u8))]
     dscp: Option<u8>,
     /// The lengths that are written anew in packets that are trimmed: ip, all (IP's and UDP's), none.
     #[arg(long, requires = "trim", value_name = "WHICH", value_parser = lengths, default_value = "ip")]

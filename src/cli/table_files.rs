@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use clap::Args;
 
 use super::{
@@ -62,6 +62,9 @@ pub(super) struct TableDirectory {
 impl TableDirectory {
     fn make(path: &Path, format: Format, force: bool) -> anyhow::Result<TableDirectory> {
         let is_new = !path.exists();
+        if path.is_file() {
+            bail!("{}: is a file; the tables need a directory", path.display());
+        }
         fs::create_dir_all(path).with_context(|| format!("making {}", path.display()))?;
         Ok(TableDirectory { format, path: path.to_owned(), force, is_new })
     }

@@ -62,7 +62,7 @@ pub(super) struct Tracking {
     qp_map: Option<QpMap>,
     /// The memory of all analyses together. Beyond it, the flows that have been silent longest lose detail, such as single
     /// episodes and percentiles.
-    #[arg(long, value_name = "SIZE", value_parser = units::size, default_value = "512MiB")]
+    #[arg(long, value_name = "SIZE", value_parser = units::memory, default_value = "512MiB")]
     max_memory: u64,
     /// The number of flows that are kept at a time. Beyond it, the flow that has been silent longest is evicted. Never more
     /// than fit into --max-memory.

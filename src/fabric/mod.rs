@@ -30,7 +30,7 @@ use segments::{Segments, Transfer};
 pub use routes::{Hop, Unreachable};
 pub use rows::{
     CounterRow, GroupRow, LinkRow, ManagerRow, NodeRow, OperationRow, PathRow, PortRow, Report, SCHEMA,
-    SampleRow, ServiceRow, TrapRow,
+    SampleRow, ServiceRow, TrapRow, schema,
 };
 
 /// Rows of each kind that are kept; others are counted.

@@ -4,12 +4,20 @@ use std::borrow::Cow;
 
 use super::findings::BAD;
 use crate::{
-    report::{field::records, units::several},
+    report::{
+        field::{Types, records},
+        units::several,
+    },
     wire::MgmtClass,
 };
 
 /// The name of this form of JSON.
 pub const SCHEMA: &str = "rdmawire.fabric/1";
+
+/// The JSON Schema of [`Report`].
+pub fn schema() -> serde_json::Value {
+    Types::document::<Report>("Report")
+}
 
 records! {
     /// A subnet as the management datagrams of a capture show it.

@@ -60,6 +60,15 @@ const SIZE: Quantity = Quantity {
     could_be: ["", "", ""],
 };
 
+/// A size that is not typed to the byte.
+const MEMORY: Quantity = Quantity {
+    example: "a size like 512MiB or 2G",
+    units: SIZE.units.split_at(1).1,
+    suffixes: &[],
+    is_rounded: false,
+    could_be: ["K", "M", "G"],
+};
+
 const BIT_RATE: Quantity = Quantity {
     example: "a speed like 400G or 25Gbit/s",
     units: &[
@@ -89,6 +98,11 @@ pub fn positive_duration(text: &str) -> Result<u64, Error> {
 /// Bytes: "1048576", "64K", "1MiB", "64kB". K, M and G alone are powers of 1,024, as in perftest and fio.
 pub fn size(text: &str) -> Result<u64, Error> {
     SIZE.parse(text)
+}
+
+/// Bytes of memory: a [`size`] whose bare number is an error, as it could be meant in MiB.
+pub fn memory(text: &str) -> Result<u64, Error> {
+    MEMORY.parse(text)
 }
 
 /// Bits per second, above 0: "400G", "25Gbit/s", "100bit/s". A bare number is an error: it could be meant in Gbit/s.

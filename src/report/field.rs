@@ -46,7 +46,7 @@ impl Types {
     }
 
     /// A document whose values are of type `T`, which has this name.
-    pub(super) fn document<T: Field>(name: &str) -> Value {
+    pub(crate) fn document<T: Field>(name: &str) -> Value {
         let mut types = Types::default();
         T::schema(&mut types);
         let mut root = types.0.remove(name).unwrap_or_default();

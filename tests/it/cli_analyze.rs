@@ -188,7 +188,7 @@ fn a_pipe_that_does_not_end_has_reports_all_the_same() {
     trace(&path, 0..50, false);
     let bytes = std::fs::read(&path).unwrap();
     let mut child =
-        command(&["-", "--every", "1"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        command(&["-", "--every", "1s"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut pipe = child.stdin.take().unwrap();
     pipe.write_all(&bytes).unwrap();
     pipe.flush().unwrap();

@@ -390,6 +390,10 @@ fn what_is_printed_is_explained() {
         ("qp", "bth.dest_qp"),
         ("aeth_msn", "a column of the table packets"),
         ("ack_rtt_p99_ns", "a column of the tables classes, mrc"),
+        ("out_of_sequence", "a counter of mlx5: requests out of sequence, answered by a NAK"),
+        ("local_ack_timeout_err", "a counter of mlx5: acknowledgement timeouts"),
+        ("pairs_reached", "a field of rdmawire fabric: Report"),
+        ("lane_mbit_s", "a field of rdmawire fabric: "),
     ] {
         let output = rdmawire().arg("explain").arg(name).output().unwrap();
         assert!(

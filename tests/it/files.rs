@@ -131,6 +131,11 @@ fn a_run_that_fails_leaves_nothing() {
         assert_eq!(run(&directory, &["packets", missing, "-o", "a.csv"]).0, Some(2));
         assert_eq!(run(&directory, &["rewrite", missing, "a.pcap"]).0, Some(2));
     }
+    let (code, _, error) = run(&directory, &["analyze", "--csv", "empty.pcap", LOSSY]);
+    assert_eq!(
+        (code, error.as_str()),
+        (Some(2), "rdmawire: empty.pcap: is a file; the tables need a directory\n")
+    );
     assert_eq!(listed(&directory), ["empty.pcap"]);
 }
 
@@ -178,6 +183,19 @@ fn a_run_that_the_user_ended_says_so() {
     assert_eq!(code, Some(2));
     assert!(error.contains("-: ended by the user after frame 300"), "{error}");
     assert_eq!(fs::read_to_string(directory.join("p.csv")).unwrap().lines().count(), 301);
+}
+
+/// A log may be a pipe, too.
+#[test]
+fn a_log_without_an_end_is_ended_by_a_signal() {
+    let directory = Scratch::new("log");
+    for signal in ["-INT", "-TERM", "-HUP"] {
+        let (child, pipe) = begin(&directory, &["analyze", "--log", "-", LOSSY], || true);
+        let (code, out, error) = end(child, signal);
+        drop(pipe);
+        let says = "rdmawire: --log -: ended by the user\n";
+        assert_eq!((code, out.as_str(), error.as_str()), (Some(2), "", says));
+    }
 }
 
 #[test]

@@ -107,6 +107,27 @@ fn examples_of_the_help_run() {
     }
 }
 
+/// What is wrong with a number is said in plain words, with its unit where it could mean several things.
+#[test]
+fn wrong_numbers_are_told_in_plain_words() {
+    for (arguments, says) in [
+        (&["analyze", "--top", "x", "a"][..], "'--top <N>': expected a whole number\n"),
+        (&["analyze", "--threads", "", "a"], "expected a whole number\n"),
+        (&["analyze", "--max-flows", "99999999999999999999", "a"], "this number is too large\n"),
+        (&["analyze", "--roce-port", "99999", "a"], "expected a number from 0 to 65535\n"),
+        (&["rewrite", "--trim", "53", "a", "b"], "expected a number from 54 to 4294967295\n"),
+        (&["rewrite", "--trim", "128", "--dscp", "64", "a", "b"], "expected a number from 0 to 63\n"),
+        (&["analyze", "--every", "10", "a"], "no unit: 10us, 10ms or 10s?"),
+        (&["analyze", "--max-memory", "512", "a"], "no unit: 512K, 512M or 512G?"),
+        (&["rewrite", "--snaplen", "0", "a", "b"], "expected from 1 to 4294967295 bytes\n"),
+    ] {
+        let output = run(arguments, Path::new("."), "");
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(error.contains(says) && error.contains("try '--help'"), "{arguments:?}: {error}");
+    }
+}
+
 #[test]
 fn completions_and_manual_pages_name_every_command() {
     for shell in ["bash", "zsh", "fish"] {

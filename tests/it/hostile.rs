@@ -386,7 +386,7 @@ fn forged_times() {
         &["--merge", "--threads", "2", path],
         &["--threads", "2", path],
         &["--threads", "8", path, path, path, path, path, path, path],
-        &["--every", "1", "--max-flows", "1000"],
+        &["--every", "1s", "--max-flows", "1000"],
         &["--top", "18446744073709551615", "--sort", "latency"],
     ] {
         let args = [&["analyze", "--icrc", "off", path][..], more].concat();

@@ -150,3 +150,26 @@ fn several_captures_are_apart_or_merged() {
     apart.sort_unstable();
     assert!(merged.is_sorted() && merged == apart);
 }
+
+/// In a narrow terminal no address, number or name is broken: columns that do not fit beside the others stand below.
+#[test]
+fn lists_are_read_in_narrow_terminals() {
+    for (command, capture, words) in [
+        ("nvme", CAPTURE, &["10.77.0.1", "10.77.0.2", "controller", "commands", "108 ms"][..]),
+        ("commands", "pcaps/nfs4_basic-A.pcap.zst", &["10.77.0.1", "completed", "its time"]),
+        ("fabric", "tests/data/opensm_ibsim.pcap.zst", &["Switch1", "pairs back", "2.5 Gbit/s"]),
+    ] {
+        for columns in [80, 100] {
+            let output =
+                cli().args([command, "--top", "3", capture]).env("COLUMNS", columns.to_string()).output();
+            let text = String::from_utf8(output.unwrap().stdout).unwrap();
+            let lists =
+                text.lines().skip_while(|line| !line.starts_with("Queues") && !line.starts_with("Nodes"));
+            let too_wide: Vec<&str> = lists.filter(|line| line.chars().count() > columns).collect();
+            assert!(too_wide.is_empty(), "{command} {columns}: {too_wide:#?}");
+            for word in words {
+                assert!(text.contains(word), "{command} {columns}: {word}\n{text}");
+            }
+        }
+    }
+}

@@ -19,7 +19,6 @@ use super::{
 };
 use crate::cli::{
     Outcome,
-    arg::positive,
     input::{Joining, PartFiles},
     log, memory, pipeline,
     signals::{STOP, end_on_signal},
@@ -79,8 +78,8 @@ pub(in crate::cli) struct Analyze {
     /// Show traffic over time, in intervals of this length: 1ms, 1s.
     #[arg(long, value_name = "TIME", value_parser = units::positive_duration)]
     interval: Option<u64>,
-    /// Print a report every N seconds: for streams that do not end.
-    #[arg(long, value_name = "SECONDS", value_parser = positive::<u64>)]
+    /// Print a report so often: 1s, 1min. For streams that do not end.
+    #[arg(long, value_name = "TIME", value_parser = units::positive_duration)]
     every: Option<u64>,
     /// The number of threads; 0: one per processor. Several files are analyzed at the same time. If there are fewer files than
     /// threads, several threads work on each large file: all read and verify, and one tracks the flows. The report is the same.
@@ -111,7 +110,7 @@ impl Analyze {
             filter,
             options: self.options(reports),
             threads: self.threads(),
-            every: self.every.map(Duration::from_secs),
+            every: self.every.map(Duration::from_nanos),
             has_messages: self.tables.has_messages(),
             has_pictures: outputs.iter().any(|output| output.has_pictures()),
             pictured: self.flow.as_deref().and_then(ends).into_iter().collect(),

@@ -8,6 +8,7 @@ use super::super::{collectives, commands, fabric, list, nvme};
 use super::{finding, note, opcode, syndromes, table};
 use rdmawire::{
     analyze::FindingKind,
+    counters::COUNTERS,
     dissect::Problem,
     gate::Figure,
     grammar::print::plural,
@@ -49,9 +50,28 @@ pub(super) fn of_other_tables(name: &str, to: &mut String) -> anyhow::Result<boo
     } else if Table::ALL.iter().any(|table| table.name() == name) {
         table(name, to)?;
     } else {
-        return Ok(in_report(name, to)? || name.contains('.') && is_note() && note(name, to).is_ok());
+        let (is_counter, is_in_report) = (of_hosts(name, to)?, in_report(name, to)?);
+        return Ok(is_counter || is_in_report || name.contains('.') && is_note() && note(name, to).is_ok());
     }
     Ok(true)
+}
+
+/// Explains the counters of hosts with this name, also where it is one of several that are added up. Returns false if there is none.
+pub(super) fn of_hosts(name: &str, to: &mut String) -> Result<bool, std::fmt::Error> {
+    let mut found = false;
+    for counter in COUNTERS {
+        if counter.name == name || counter.name.split('+').any(|part| part == name) {
+            found = true;
+            writeln!(
+                to,
+                "{}, a counter of {}: {}",
+                counter.name,
+                counter.vendor.name(),
+                counter.fact.name()
+            )?;
+        }
+    }
+    Ok(found)
 }
 
 /// A list that a command prints: the command, the title, and the columns with their meanings.
@@ -138,30 +158,39 @@ pub(super) fn in_report(name: &str, to: &mut String) -> Result<bool, std::fmt::E
     let (record, field) = name.rsplit_once('.').map_or((None, name), |(record, field)| (Some(record), field));
     let same = |text: &str| plain(text).eq(plain(field));
     let mut found = false;
-    for (of, definition) in definitions(&schema()) {
-        let is_asked = record.is_none_or(|record| is_of(&of, record));
-        for (field, its) in definition["properties"].as_object().into_iter().flatten() {
-            if is_asked && same(field) {
-                found = true;
-                writeln!(to, "{field}, a field of the report: {of}\n  {}", text(its))?;
+    for (document, schema) in documents() {
+        for (of, definition) in definitions(&schema) {
+            let is_asked = record.is_none_or(|record| is_of(&schema, &of, record));
+            for (field, its) in definition["properties"].as_object().into_iter().flatten() {
+                if is_asked && same(field) {
+                    found = true;
+                    writeln!(to, "{field}, a field of {document}: {of}\n  {}", text(its))?;
+                }
             }
-        }
-        for word in definition["oneOf"].as_array().into_iter().flatten() {
-            let Some(name) = word["const"].as_str() else { continue };
-            let in_text = word["title"].as_str();
-            if record.is_none() && (same(name) || in_text.is_some_and(same)) {
-                found = true;
-                let name = in_text.map_or_else(|| name.to_owned(), |in_text| format!("{in_text} ({name})"));
-                writeln!(to, "{name}, a word of the report. {}\n  {}", text(&definition), text(word))?;
+            for word in definition["oneOf"].as_array().into_iter().flatten() {
+                let Some(name) = word["const"].as_str() else { continue };
+                let in_text = word["title"].as_str();
+                if record.is_none() && (same(name) || in_text.is_some_and(same)) {
+                    found = true;
+                    let name =
+                        in_text.map_or_else(|| name.to_owned(), |in_text| format!("{in_text} ({name})"));
+                    writeln!(to, "{name}, a word of {document}. {}\n  {}", text(&definition), text(word))?;
+                }
             }
         }
     }
     Ok(found)
 }
 
-/// The names of all fields and words of the report.
+/// The forms of JSON that have a schema, and that they are of.
+fn documents() -> [(&'static str, Value); 2] {
+    [("the report", schema()), ("rdmawire fabric", rdmawire::fabric::schema())]
+}
+
+/// The names of all fields and words of reports.
 pub(super) fn of_report() -> impl Iterator<Item = String> {
-    let names = definitions(&schema()).into_iter().flat_map(|(_, definition)| {
+    let all = documents().into_iter().flat_map(|(_, schema)| definitions(&schema));
+    let names = all.flat_map(|(_, definition)| {
         let fields =
             definition["properties"].as_object().into_iter().flatten().map(|(field, _)| field.clone());
         let words = definition["oneOf"].as_array().into_iter().flatten();
@@ -179,13 +208,13 @@ fn definitions(schema: &Value) -> Vec<(String, Value)> {
 }
 
 /// Whether a record may be named so: by its type, or by a field of this type.
-fn is_of(of: &str, record: &str) -> bool {
+fn is_of(schema: &Value, of: &str, record: &str) -> bool {
     let last = record.rsplit('.').next().unwrap_or(record);
     if plain(of).eq(plain(last)) {
         return true;
     }
     let points_to = |its: &Value| its.to_string().contains(&format!("#/$defs/{of}\""));
-    definitions(&schema()).iter().any(|(_, definition)| {
+    definitions(schema).iter().any(|(_, definition)| {
         let fields = definition["properties"].as_object().into_iter().flatten();
         fields.into_iter().any(|(name, its)| plain(name).eq(plain(last)) && points_to(its))
     })
