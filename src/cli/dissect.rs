@@ -23,7 +23,7 @@ use rdmawire::{
     capture::{self, Record, Source},
     dissect::{Dissection, dissect_with},
     filter::{Filter, FrameMeta},
-    frame::{Clock, Columns, Frame, Json, Line, Names, Separator, write_hex, write_tree},
+    frame::{Clock, Columns, Frame, Json, Line, Names, Separator, Uppers, write_hex, write_tree},
     grammar::print::several,
     icrc::State,
     report::clean,
@@ -159,12 +159,14 @@ impl Dissect {
         line.nanoseconds = reader.info().format != capture::Format::PcapMicros;
         // On a terminal, the lines themselves show it.
         let progress = (!io::stdout().is_terminal()).then(|| Progress::new(reader.info()));
+        let mut uppers = Uppers::default();
         let read = input::each_while(&mut reader, progress, |number, record| {
+            // Set-ups among frames that are left out say what later messages are.
+            let d = uppers.know(dissect_with(options, record.link, record.frame, record.wire_len));
             if number <= self.skip {
                 line.pass(record.time.0);
                 return Ok(true);
             }
-            let d = dissect_with(options, record.link, record.frame, record.wire_len);
             if let Some(filter) = filter {
                 let icrc = (self.icrc == Check::Off).then_some(State::Unchecked);
                 if !filter.matches(&d, &FrameMeta { number, time_ns: record.time.0, icrc }) {

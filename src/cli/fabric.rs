@@ -129,7 +129,7 @@ impl Fabric {
                 files.push(write_rows(file, directory.format, capture, &report.$list)?);
             )* };
         }
-        tables!(nodes ports links managers groups paths services traps counters samples operations);
+        tables!(nodes ports links managers groups group_ports group_members paths services traps counters samples operations);
         directory.keep(files)
     }
 
@@ -199,6 +199,40 @@ impl Fabric {
                 some(row.mtu_bytes),
             ]
         })?;
+        lists.write(&TREE, &report.group_ports, |row| {
+            let member = match row.is_member {
+                Some(true) => "yes",
+                Some(false) => "no",
+                None => "",
+            };
+            vec![
+                format!("{:#06x}", row.mlid),
+                row.switch.clone(),
+                row.port.to_string(),
+                row.to.clone().unwrap_or_default(),
+                some(row.to_port),
+                member.to_owned(),
+            ]
+        })?;
+        lists.write(&MEMBER, &report.group_members, |row| {
+            let joined = match (row.is_full, row.is_send_only) {
+                (true, _) => "full",
+                (_, true) => "send only",
+                _ => "not full",
+            };
+            let reached = match row.is_reached {
+                Some(true) => "yes",
+                Some(false) => "no",
+                None => "",
+            };
+            vec![
+                format!("{:#06x}", row.mlid),
+                row.node.clone().unwrap_or_default(),
+                row.port_gid.clone(),
+                joined.to_owned(),
+                reached.to_owned(),
+            ]
+        })?;
         lists.write(&PATH, &report.paths, |row| {
             let rate =
                 row.rate_mbit_s.map_or(String::new(), |mbit| format!("{} Gbit/s", f64::from(mbit) / 1000.0));
@@ -260,7 +294,8 @@ impl Fabric {
 type List = (&'static str, &'static [Column]);
 
 /// The lists of this command, by their titles.
-pub(super) const LISTS: [List; 9] = [MANAGER, NODE, LINK, GROUP, PATH, SERVICE, NOTICE, COUNTER, QUESTION];
+pub(super) const LISTS: [List; 11] =
+    [MANAGER, NODE, LINK, GROUP, TREE, MEMBER, PATH, SERVICE, NOTICE, COUNTER, QUESTION];
 
 const MANAGER: List = (
     "Subnet managers",
@@ -316,6 +351,29 @@ const GROUP: List = (
         number("switch ports", "Ports of switches that forward it, by their multicast forwarding tables."),
         words("P_Key", "The partition."),
         number("MTU", "Bytes of payload that a packet may have."),
+    ],
+);
+
+const TREE: List = (
+    "Multicast trees",
+    &[
+        words("LID", "The group's local identifier."),
+        words("switch", "A switch that forwards it."),
+        number("port", "The port that it forwards it to; 0: to itself."),
+        words("to", "The node behind the port."),
+        number("port of it", "The port there."),
+        words("member", "Whether the adapter there has joined, as records say."),
+    ],
+);
+
+const MEMBER: List = (
+    "Members of multicast groups",
+    &[
+        words("LID", "The group's local identifier."),
+        words("node", "The node that has joined."),
+        words("port", "GID of its port (MCMemberRecord.PortGID)."),
+        words("joined", "How (MCMemberRecord.JoinState): full, not full, or only to send."),
+        words("reached", "Whether the switch forwards the group to it, by its multicast forwarding table."),
     ],
 );
 

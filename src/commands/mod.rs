@@ -177,18 +177,10 @@ impl Commands {
     }
 
     fn on_management(&mut self, d: &Dissection<'_>, src: Address, dst: Address) {
-        let private = || {
-            let layers = d.layers();
-            let layer = layers.iter().find(|layer| layer.kind == wire::Kind::CmPrivate)?;
-            d.frame().get(layer.at as usize..(layer.at + layer.len) as usize)
-        };
-        let by_private = || {
-            let application = Application::of_private_data(private()?)?;
-            Some((application, KnownBy::PrivateData))
-        };
+        let by_private = || Some((d.application_by_private_data()?, KnownBy::PrivateData));
         if let Some(req) = d.get::<CmReq>() {
-            let by_service = Application::of_service(req.service_id()).filter(|_| d.has(wire::Kind::IpCm));
-            let known = by_service.map(|application| (application, KnownBy::Service)).or_else(by_private);
+            let by_service = d.application_by_service().map(|application| (application, KnownBy::Service));
+            let known = by_service.or_else(by_private);
             self.requests.add(src, req.local_comm_id().0, Request { qp: req.local_qpn().0, known });
         }
         if let Some(rep) = d.get::<CmRep>() {

@@ -45,12 +45,12 @@ impl Management {
     /// With this attribute, which is one header. Its number follows from the class.
     pub fn attribute<H: Header>(&self, attribute: H) -> Packet {
         let id = self.class.attribute_of(H::KIND).unwrap_or_default();
-        fill(push_all(self.headers(id), self.class.headers()).push(attribute), MAD_LEN)
+        fill(push_all(self.headers(id), self.class.headers_of(id)).push(attribute), MAD_LEN)
     }
 
     /// With the attribute of this number, and these bytes of it: cut, or with zeros behind them.
     pub fn bytes(&self, id: u16, bytes: &[u8]) -> Packet {
-        fill_with(push_all(self.headers(id), self.class.headers()), bytes)
+        fill_with(push_all(self.headers(id), self.class.headers_of(id)), bytes)
     }
 
     /// With this attribute, on a directed route: the ports by which the packet leaves the sender and each node behind it. A response is on

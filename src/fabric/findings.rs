@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{
     routes::{Unreachable, Ways},
-    rows::Report,
+    rows::{GroupMemberRow, Report},
 };
 use crate::report::units::{bytes, count, several};
 
@@ -54,6 +54,21 @@ pub(super) fn findings(
     let masters = report.managers.iter().filter(|row| row.state.as_deref() == Some("master")).count();
     if masters > 1 {
         findings.push(format!("{masters} subnet managers say that they are master: there should be one."));
+    }
+    let is_left_out = |row: &&GroupMemberRow| row.is_reached == Some(false) && !row.is_send_only;
+    let mut left_out = report.group_members.iter().filter(is_left_out);
+    if let Some(first) = left_out.next() {
+        let more = left_out.count();
+        let also = if more > 0 {
+            format!(", and {} more of its or other groups", count(more as u64))
+        } else {
+            String::new()
+        };
+        findings.push(format!(
+            "{} has joined the multicast group {:#06x}, and its switch does not forward it there{also}: see the log of the subnet manager.",
+            first.node.as_deref().unwrap_or(&first.port_gid),
+            first.mlid,
+        ));
     }
     let mut slower = report.links.iter().filter(|link| link.is_slower == Some(true));
     if let Some(first) = slower.next() {

@@ -6,6 +6,7 @@
 
 mod counters;
 mod findings;
+mod multicast;
 mod nodes;
 mod operations;
 mod results;
@@ -77,7 +78,8 @@ struct Manager {
 #[derive(Debug)]
 struct Group {
     record: McMemberRecord,
-    members: BTreeSet<u128>,
+    /// By their GIDs, how they have joined.
+    members: BTreeMap<u128, u8>,
 }
 
 /// Notices of one kind from one port.
@@ -324,7 +326,7 @@ impl Fabric {
                     self.left_out += 1;
                     return Some(());
                 }
-                let members = BTreeSet::new();
+                let members = BTreeMap::new();
                 let group = self.groups.entry(key).or_insert(Group { record: *member, members });
                 group.record = *member;
                 let port = u128::from(member.port_gid());
@@ -332,7 +334,7 @@ impl Fabric {
                 match (port, has_left) {
                     (0, _) => {}
                     (_, true) => _ = group.members.remove(&port),
-                    _ if group.members.len() < MOST => _ = group.members.insert(port),
+                    _ if group.members.len() < MOST => _ = group.members.insert(port, member.join_state().0),
                     _ => self.left_out += 1,
                 }
             }

@@ -3,16 +3,16 @@
 use std::{borrow::Cow, collections::HashMap};
 
 use super::{
-    Fabric, Group, Hop,
+    Fabric, Hop,
     counters::Counters,
     findings::findings,
-    name_of,
-    nodes::{Link, Node, Nodes, Port},
+    multicast, name_of,
+    nodes::{Link, Node, Port},
     operations::{Kind as OperationKind, Operation},
     routes,
     rows::{
-        CounterRow, GroupRow, LinkRow, ManagerRow, NodeRow, OperationRow, PathRow, PortRow, Report, SCHEMA,
-        ServiceRow, TrapRow, attribute_name,
+        CounterRow, LinkRow, ManagerRow, NodeRow, OperationRow, PathRow, PortRow, Report, SCHEMA, ServiceRow,
+        TrapRow, attribute_name,
     },
 };
 use crate::{report::clean, wire::*};
@@ -55,7 +55,7 @@ pub(super) fn report(mut fabric: Fabric) -> Report {
     for (lid, guid, _) in fabric.nodes.lids() {
         lids.entry(guid).or_insert(lid);
     }
-    let members = multicast_ports(&fabric.nodes);
+    let trees = multicast::Trees::of(&fabric.nodes);
     let has_routes = fabric.nodes.iter().any(|(_, node)| !node.routes.is_empty());
     let mut report = Report {
         schema: SCHEMA.into(),
@@ -67,7 +67,9 @@ pub(super) fn report(mut fabric: Fabric) -> Report {
             .collect(),
         links: fabric.nodes.links().map(|(a, b)| link_row(&fabric, &ways, a, b)).collect(),
         managers: managers(&fabric),
-        groups: fabric.groups.values().map(|group| group_row(group, &members)).collect(),
+        groups: fabric.groups.values().map(|group| multicast::group_row(group, &trees)).collect(),
+        group_ports: multicast::port_rows(&fabric, &trees),
+        group_members: multicast::member_rows(&fabric, &trees),
         paths: fabric.paths.values().map(|path| path_row(&fabric, path)).collect(),
         services: fabric.services.values().map(service_row).collect(),
         transfers: fabric.segments.whole,
@@ -232,37 +234,6 @@ fn managers(fabric: &Fabric) -> Vec<ManagerRow> {
         }
     }
     rows
-}
-
-/// Ports of switches that forward a multicast LID, by its block of 32 and its place there.
-type MulticastPorts = HashMap<(u16, usize), u64>;
-
-fn multicast_ports(nodes: &Nodes) -> MulticastPorts {
-    let mut ports = MulticastPorts::new();
-    for (&(block, _), table) in nodes.iter().flat_map(|(_, node)| &node.multicast) {
-        let masks = (0..32).filter_map(|place| Some((place, table.port_masks().entry(place)?)));
-        for (place, mask) in masks.filter(|(_, mask)| *mask != 0) {
-            *ports.entry((block, place)).or_default() += u64::from(mask.count_ones());
-        }
-    }
-    ports
-}
-
-fn group_row(group: &Group, ports: &MulticastPorts) -> GroupRow {
-    let record = &group.record;
-    let mlid = record.mlid().0;
-    let place = (mlid.wrapping_sub(0xc000) / 32, usize::from(mlid % 32));
-    GroupRow {
-        mgid: record.mgid().to_string(),
-        mlid,
-        member_count: group.members.len() as u64,
-        switch_ports: ports.get(&place).copied().unwrap_or(0),
-        p_key: record.p_key().0,
-        q_key: record.q_key().0,
-        mtu_bytes: record.mtu().bytes(),
-        rate_mbit_s: record.rate().mbit(),
-        sl: record.sl(),
-    }
 }
 
 fn path_row(fabric: &Fabric, path: &PathRecord) -> PathRow {

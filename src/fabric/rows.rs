@@ -38,6 +38,10 @@ records! {
         pub managers: Vec<ManagerRow>,
         /// Multicast groups.
         pub groups: Vec<GroupRow>,
+        /// Ports of switches that forward multicast groups: their trees.
+        pub group_ports: Vec<GroupPortRow>,
+        /// Members of multicast groups.
+        pub group_members: Vec<GroupMemberRow>,
         /// Paths that the subnet administration gave.
         pub paths: Vec<PathRow>,
         /// Services that the subnet administration knows.
@@ -190,6 +194,46 @@ records! {
         pub state_changes: u32,
         /// Ports that have it as their master.
         pub port_count: u64,
+    }
+
+    /// A port of a switch that forwards a multicast group.
+    pub struct GroupPortRow {
+        /// The group's LID.
+        pub mlid: u16,
+        /// The group's address; `None` where no record names it.
+        pub mgid: Option<String>,
+        /// Name of the switch.
+        pub switch: String,
+        /// GUID of the switch.
+        pub switch_guid: String,
+        /// Its port; 0 is the switch itself.
+        pub port: u8,
+        /// The node behind it; `None` where the capture does not show it.
+        pub to: Option<String>,
+        /// The port there.
+        pub to_port: Option<u8>,
+        /// Whether the adapter behind it has joined; `None` for switches, and where no record names the group.
+        pub is_member: Option<bool>,
+    }
+
+    /// A port that has joined a multicast group.
+    pub struct GroupMemberRow {
+        /// The group's address.
+        pub mgid: String,
+        /// The group's LID.
+        pub mlid: u16,
+        /// The port's address.
+        pub port_gid: String,
+        /// Its node; `None` where the capture does not show it.
+        pub node: Option<String>,
+        /// Number of the port there.
+        pub port: Option<u8>,
+        /// A full member: the group is there as long as it has one.
+        pub is_full: bool,
+        /// It only sends.
+        pub is_send_only: bool,
+        /// Whether the switch forwards the group to it, by its table; `None` where the capture does not show it.
+        pub is_reached: Option<bool>,
     }
 
     /// A multicast group.

@@ -7,7 +7,6 @@ use crate::{
     dissect::{Dissection, Severity},
     icrc::State,
     opcode::{Opcode, Operation},
-    upper::{Message, Protocol},
     wire::*,
 };
 
@@ -175,11 +174,10 @@ impl<'a> Info<'a> {
         })
     }
 
-    /// What a message of an upper layer is, where it can only be one.
+    /// What a message of an upper layer is, where it can only be one, or its queue pair is for that.
     fn message<W: Write + ?Sized>(&self, w: &mut W, opcode: Opcode) -> fmt::Result {
-        let whole = opcode.shape().ends.then_some(self.d.payload_len() as usize);
-        let message = Message { bytes: self.d.payload(), len: whole };
-        let Some(protocol) = Protocol::of(message) else { return Ok(()) };
+        let Some(protocol) = self.d.upper() else { return Ok(()) };
+        let message = self.d.message(opcode);
         let (parts, bytes) = (protocol.read(message), message.bytes);
         w.write_str(": ")?;
         w.write_str(protocol.name())?;
@@ -209,6 +207,8 @@ impl<'a> Info<'a> {
                         | "procedure"
                         | "operation"
                         | "opcode"
+                        | "fctype"
+                        | "property"
                         | "cdb_opcode"
                         | "command"
                         | "ether_type"

@@ -9,6 +9,7 @@ mod table;
 pub(crate) mod text;
 mod tree;
 mod uet;
+mod uppers;
 
 use std::{
     fmt::{self, Write},
@@ -20,6 +21,7 @@ pub use json::{Json, Names};
 pub use line::{Class, Clock, Line};
 pub use table::{Columns, Separator};
 pub use tree::{write_hex, write_tree};
+pub use uppers::Uppers;
 
 use crate::{
     dissect::{Address, Dissection, Encapsulation},

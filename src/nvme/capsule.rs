@@ -3,6 +3,8 @@
 
 use std::borrow::Cow;
 
+use crate::wire::{NvmeFabricsType, NvmeStatus};
+
 /// Bytes of a submission queue entry: a command.
 pub(super) const SQE: usize = 64;
 /// Bytes of a completion queue entry: a response capsule has nothing else.
@@ -158,53 +160,19 @@ impl Status {
 
     /// Its name in the specification. Codes of a type mean something else for Fabrics commands.
     pub(super) fn name(self, command: Command) -> Cow<'static, str> {
-        let code = self.0 as u8;
-        let name = match (self.0 >> 8 & 7, code) {
-            (0, 0x00) => "success",
-            (0, 0x01) => "invalid operation code",
-            (0, 0x02) => "invalid field in command",
-            (0, 0x03) => "command ID conflict",
-            (0, 0x04) => "data transfer error",
-            (0, 0x05) => "aborted: power loss",
-            (0, 0x06) => "internal error",
-            (0, 0x07) => "aborted as requested",
-            (0, 0x08) => "aborted: queue deleted",
-            (0, 0x0b) => "invalid namespace or format",
-            (0, 0x0c) => "command sequence error",
-            (0, 0x0f) => "invalid data SGL length",
-            (0, 0x11) => "SGL descriptor type invalid",
-            (0, 0x1f) => "keep-alive timeout invalid",
-            (0, 0x20) => "namespace is write protected",
-            (0, 0x80) => "LBA out of range",
-            (0, 0x81) => "capacity exceeded",
-            (0, 0x82) => "namespace not ready",
-            (0, 0x83) => "reservation conflict",
-            (1, 0x80) if command.is_fabrics() => "connect: incompatible format",
-            (1, 0x81) if command.is_fabrics() => "connect: controller busy",
-            (1, 0x82) if command.is_fabrics() => "connect: invalid parameters",
-            (1, 0x83) if command.is_fabrics() => "connect: restart discovery",
-            (1, 0x84) if command.is_fabrics() => "connect: invalid host",
-            (1, 0x91) if command.is_fabrics() => "authentication required",
-            (1, 0x05) => "asynchronous event request limit exceeded",
-            (1, 0x09) => "invalid log page",
-            (1, 0x0d) => "feature identifier not saveable",
-            (1, 0x80) => "conflicting attributes",
-            (1, 0x82) => "write to a read-only range",
-            (2, 0x80) => "write fault",
-            (2, 0x81) => "unrecovered read error",
-            (2, 0x82) => "guard check error",
-            (2, 0x85) => "compare failure",
-            (2, 0x86) => "access denied",
-            (3, 0x00) => "internal path error",
-            (3, 0x01) => "ANA persistent loss",
-            (3, 0x02) => "ANA inaccessible",
-            (3, 0x03) => "ANA transition",
-            (3, 0x60) => "controller pathing error",
-            (3, 0x70) => "host pathing error",
-            (3, 0x71) => "aborted by host",
-            (kind, code) => return format!("status type {kind}, code {code:#04x}").into(),
+        let (kind, code) = (self.0 >> 8 & 7, self.0 as u8);
+        let of_fabrics = match (kind, code) {
+            (1, 0x80) => Some("connect: incompatible format"),
+            (1, 0x81) => Some("connect: controller busy"),
+            (1, 0x82) => Some("connect: invalid parameters"),
+            (1, 0x83) => Some("connect: restart discovery"),
+            (1, 0x84) => Some("connect: invalid host"),
+            (1, 0x91) => Some("authentication required"),
+            _ => None,
         };
-        name.into()
+        // The phase tag comes before the code.
+        let name = of_fabrics.filter(|_| command.is_fabrics()).or(NvmeStatus(self.0 << 1).name());
+        name.map_or_else(|| format!("status type {kind}, code {code:#04x}").into(), Cow::Borrowed)
     }
 }
 
@@ -247,18 +215,7 @@ impl Command {
 
     pub(super) fn name(self, is_admin: bool) -> Cow<'static, str> {
         let (known, code) = match self {
-            Command::Fabrics(kind) => (
-                match kind {
-                    0x00 => Some("Property Set"),
-                    0x01 => Some("Connect"),
-                    0x04 => Some("Property Get"),
-                    0x05 => Some("Authentication Send"),
-                    0x06 => Some("Authentication Receive"),
-                    0x08 => Some("Disconnect"),
-                    _ => None,
-                },
-                kind,
-            ),
+            Command::Fabrics(kind) => (NvmeFabricsType(kind).name(), kind),
             Command::Plain(opcode) if is_admin => (
                 match opcode {
                     0x02 => Some("Get Log Page"),

@@ -20,7 +20,7 @@ use crate::{
     follow::{HalfKnown, Key, Requests, Sums, Transfers},
     icrc::{self, State},
     opcode::{Operation, Service, Shape},
-    wire::{self, Aeth, Bth, CmRep, CmReq, IpCm, Reth},
+    wire::{self, Aeth, Bth, CmRep, CmReq, NvmeCmReq, Reth},
 };
 use capsule::{CQE, Command, Cqe, Sqe};
 use queue::Queue;
@@ -30,8 +30,6 @@ pub use rows::{CommandRow, FailedRow, OperationRow, QueueRow, Report, SCHEMA, Ti
 
 /// Queues beyond this number are not followed.
 const MOST_QUEUES: usize = 1 << 16;
-/// Ports of NVMe over Fabrics: subsystems and discovery (IANA).
-const PORTS: [u16; 2] = [4420, 8009];
 
 /// The commands of a capture, frame by frame.
 #[derive(Debug, Default)]
@@ -314,19 +312,13 @@ impl Packet<'_> {
 }
 
 impl Request {
-    /// `None` if it is for another service.
+    /// `None` if it is not for a queue of NVMe.
     fn of(d: &Dissection<'_>, req: &CmReq) -> Option<Request> {
-        /// Bytes of the private data that are used.
-        const USED: usize = 8;
-        let service = req.service_id();
-        let is_service = service.is_rdma_cm() && PORTS.contains(&(service.0 as u16));
-        let private = d.frame().get(d.offset(wire::Kind::CmPrivate)?..)?.get(..USED)?;
-        let number = |at: usize| u16::from_le_bytes([private[at], private[at + 1]]);
-        let is_format = number(0) == 0 && d.get::<IpCm>().is_some();
-        (is_service && is_format).then(|| Request {
+        let asks = d.get::<NvmeCmReq>()?;
+        Some(Request {
             host_qp: req.local_qpn().0,
-            queue: number(2),
-            entries: u32::from(number(6)) + 1,
+            queue: asks.qid().0,
+            entries: u32::from(asks.hsqsize().0) + 1,
         })
     }
 }

@@ -46,8 +46,8 @@ header_columns! {
     length_bytes Int64 "Bytes the frame had on the wire.";
     captured_bytes Int64 "Bytes of it that were captured.";
     icrc_state Int64 "Whether the ICRC is right: 0 good, 1 bad, 2 unchecked, 3 trimmed.";
-    header Binary "The frame up to the payload of its packet: bytes of the wire. Of malformed frames, management datagrams and PAUSE \
-                   frames it is the whole frame.";
+    header Binary "The frame up to the payload of its packet: bytes of the wire. Of malformed frames, management datagrams, PAUSE \
+                   frames and messages of known applications it is the whole frame.";
 }
 
 /// What is known of a file beside its frames.

@@ -50,9 +50,10 @@ records! {
         pub vls: Vec<u8>,
         /// The P_Key of its first packet: the partition, of members with 0x8000.
         pub p_key: u16,
-        /// The application, where its connection's set-up was captured and shows it: as in the table setups.
+        /// The application, as its connection's set-up shows it, else as its messages do, or those of the other direction.
         pub application: Option<Cow<'static, str>>,
-        /// How the application is known: `service`, of whose convention a port says no more, or `private_data`, which can be no other's.
+        /// How the application is known: `service`, of whose convention a port says no more; `private_data`, which can be no other's; or
+        /// `messages`, which can be no other's: of UCX, the Q_Key of its datagrams.
         pub application_by: Option<Cow<'static, str>>,
         /// Time of the first packet, in nanoseconds since 1970-01-01 UTC.
         pub first_ns: i64,

@@ -8,8 +8,10 @@ use crate::support::{
 use rdmawire::{
     capture::{Record, Time},
     craft::{Endpoint, Management, Packet, Path},
-    dissect::{Encapsulation, dissect},
+    dissect::{Dissection, Encapsulation, Link, dissect},
     fabric::{Fabric, Report, Unreachable},
+    frame::{Frame, Json, Names},
+    icrc,
     wire::*,
 };
 use std::net::Ipv4Addr;
@@ -356,4 +358,100 @@ fn questions_and_what_became_of_them() {
     assert_eq!((row.attribute.as_str(), row.method.as_str()), ("PortCounters", "Get"));
     assert_eq!((row.questions, row.repeated, row.answers, row.unanswered), (3, 1, 1, 1));
     assert_eq!(row.p50_ns, Some(2_000_000));
+}
+
+/// Logs of congestion: a switch's, and a channel adapter's, as the builder makes them, up to the events that are used.
+#[test]
+fn logs_of_congestion_are_read() {
+    let ask = Management::get(lid_path(1, 7), MgmtClass::CONGESTION).method(MadMethod::GET_RESP);
+    let read = |bytes: &[u8]| {
+        let frame = ask.bytes(0x13, bytes).build();
+        let d = dissect(Link::INFINIBAND, &frame, frame.len() as u32);
+        assert_eq!(icrc::verify(&d), icrc::State::Good);
+        let layers: Vec<(Kind, u32)> =
+            d.layers().iter().filter(|of| of.kind.is_management()).map(|of| (of.kind, of.at)).collect();
+        let json = frame_json(&d);
+        (layers.into_iter().map(|(kind, _)| kind).skip(2).collect::<Vec<_>>(), json)
+    };
+    let log = CongestionLog::default().with_log_type(CongestionLogType::SWITCH).with_event_count(2);
+    let event =
+        |slid: u16| SwitchCongestionEvent::default().with_slid(Lid(slid)).with_sl(3).with_time_stamp(9);
+    let head = SwitchCongestionLog::default().with_current_time(100);
+    let bytes = [log.bytes(), head.bytes(), event(5).bytes(), event(6).bytes()].concat();
+    let (kinds, json) = read(&bytes);
+    let events = [Kind::SwitchCongestionEvent; 2];
+    assert_eq!(kinds, [&[Kind::CongestionLog, Kind::SwitchCongestionLog][..], &events].concat());
+    for part in ["\"log_type\":1", "\"current_time\":100", "\"slid\":5", "\"slid\":6", "\"time_stamp\":9"] {
+        assert!(json.contains(part), "{part}: {json}");
+    }
+    // No more than the datagram has.
+    let full = [bytes[..40].to_vec(), event(5).bytes().repeat(15)].concat();
+    assert_eq!(read(&full).0.len(), 2 + 15);
+
+    let log = log.with_log_type(CongestionLogType::ADAPTER);
+    let head = CaCongestionLog::default().with_event_map(Hex16(8)).with_current_time(100);
+    let event = CaCongestionEvent::default()
+        .with_local_qp(Qpn(0x11))
+        .with_remote_qp(Qpn(0x22))
+        .with_remote_lid(Lid(4));
+    let bytes = [log.bytes(), head.bytes(), &event.bytes().repeat(13)].concat();
+    let (kinds, json) = read(&bytes);
+    assert_eq!(kinds.len(), 2 + 13);
+    assert!(json.contains("\"remote_qp\":34,\"sl\":0,\"service_type\":0,\"remote_lid\":4"), "{json}");
+    // A type that does not exist: the rest is not read.
+    assert_eq!(read(&[7; 40]).0, [Kind::CongestionLog]);
+}
+
+fn frame_json(d: &Dissection<'_>) -> String {
+    let mut text = String::new();
+    Json::new(Names::Own).write(&Frame::new(1, 0, d), None, &mut text).unwrap();
+    text
+}
+
+/// A group of two hosts, of which the switch forwards to one: its tree, its members, and who is left out.
+#[test]
+fn multicast_trees_and_members() {
+    let smp = answer(MgmtClass::SUBN_LID, 1);
+    let mut packets = subnet();
+    // Port 3 of the second group of its block.
+    let masks = PortMasks::default().with(1, 1 << 3);
+    packets.push(smp.directed(&[1], &[1], MulticastFdb::default().with_port_masks(masks)));
+    let member = |guid: u64, join: u8| {
+        McMemberRecord::default()
+            .with_mgid("ff12:401b::1".parse().unwrap())
+            .with_port_gid(std::net::Ipv6Addr::from(0xfe80_u128 << 112 | u128::from(guid)))
+            .with_mlid(Lid(0xc001))
+            .with_join_state(JoinState(join))
+    };
+    let table = answer(MgmtClass::SUBN_ADM, 1).method(MadMethod::GET_TABLE_RESP);
+    let records = [member(0x11, 1), member(0x31, 1), member(0x99, 4)];
+    let bytes: Vec<&[u8]> = records.iter().map(|record| record.bytes()).collect();
+    packets.extend(table.records(0x38, 0, &bytes));
+    let report = shown(&packets);
+    let tree: Vec<_> =
+        report.group_ports.iter().map(|row| (row.mlid, row.port, row.to_port, row.is_member)).collect();
+    assert_eq!(tree, [(0xc001, 3, Some(1), Some(true))]);
+    assert_eq!(report.group_ports[0].mgid.as_deref(), Some("ff12:401b::1"));
+    let members: Vec<_> = report
+        .group_members
+        .iter()
+        .map(|row| (row.port, row.is_full, row.is_send_only, row.is_reached))
+        .collect();
+    let expected =
+        [(Some(1), true, false, Some(true)), (Some(2), true, false, Some(false)), (None, false, true, None)];
+    assert_eq!(members, expected);
+    assert_eq!((report.groups[0].member_count, report.groups[0].switch_ports), (3, 1));
+    let said = |report: &Report| {
+        report.findings.iter().any(|of| of.contains("has joined the multicast group 0xc001"))
+    };
+    assert!(said(&report), "{:?}", report.findings);
+    // With its port in the table, nobody is left out; what the switch forwards to who has not joined is said too.
+    let masks = PortMasks::default().with(1, 1 << 3 | 1 << 4);
+    packets.push(smp.directed(&[1], &[1], MulticastFdb::default().with_port_masks(masks)));
+    let leave = Management { method: MadMethod(0x95), ..table };
+    packets.extend(leave.records(0x38, 0, &[member(0x11, 1).bytes()]));
+    let report = shown(&packets);
+    assert!(!said(&report), "{:?}", report.findings);
+    let tree: Vec<_> = report.group_ports.iter().map(|row| (row.port, row.is_member)).collect();
+    assert_eq!(tree, [(3, Some(false)), (4, Some(true))]);
 }

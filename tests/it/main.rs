@@ -151,6 +151,8 @@ mod trimming;
 mod truncate;
 mod truth;
 mod uet;
+#[cfg(feature = "cli")]
+mod upper_messages;
 #[cfg(feature = "sim")]
 mod vectors;
 #[cfg(feature = "cli")]

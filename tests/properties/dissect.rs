@@ -40,6 +40,7 @@ const UNKNOWN: Link = Link(9999);
 /// | link | how | n (16, little-endian) | frame ...
 /// how & 3: 0 whole; 1 the last n bytes not captured; 2 the same, and they were never there; 3 n bytes were never captured
 /// how & 4: UDP port 4792 is RoCEv2 too
+/// how >> 3: 0 messages say what they are; else they are of this protocol
 /// ```
 pub struct Input<'a> {
     pub link: Link,
@@ -63,6 +64,7 @@ impl<'a> Input<'a> {
         if how & 4 != 0 {
             options.roce_ports[1] = 4792;
         }
+        options.upper = Protocol::ALL.get((how >> 3).wrapping_sub(1) as usize).copied();
         let link = LINKS[*link as usize % LINKS.len()];
         Some(Input { link, options, frame, wire_len: wire_len as u32 })
     }

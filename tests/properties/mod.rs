@@ -68,11 +68,11 @@ macro_rules! for_each_header {
             SlToVlRecord ForwardingRecord GuidInfoRecord VlArbitrationRecord PKeyTableRecord InformInfoRecord NodeInfo NodeDescription
             SwitchInfo GuidInfo PortInfo PKeyTable SlToVl VlArbitration LinearFdb RandomFdb MulticastFdb SmInfo VendorDiag LedInfo
             ClassPortInfo Notice NoticeIssuer InformInfo LinkRecord ServiceRecord PathRecord McMemberRecord MultiPathRecord PortCounters
-            PortCountersExtended PortRcvErrorDetails PortXmitDiscardDetails PortOpRcvCounters PortFlowCtlCounters PortVlOpPackets PortVlOpData PortVlXmitFlowCtlUpdateErrors PortVlXmitWaitCounters SwPortVlCongestion PortRcvConCtrl PortSlRcvFecn PortSlRcvBecn PortXmitConCtrl PortVlXmitTimeCong PortXmitDataSl PortRcvDataSl PortExtendedSpeedsCounters PortSamplesControl PortSamplesResult CongestionInfo CongestionKeyInfo SwitchCongestionSetting SwitchPortCongestionSetting CaCongestionSetting CongestionControlTable CongestionTimeStamp
+            PortCountersExtended PortRcvErrorDetails PortXmitDiscardDetails PortOpRcvCounters PortFlowCtlCounters PortVlOpPackets PortVlOpData PortVlXmitFlowCtlUpdateErrors PortVlXmitWaitCounters SwPortVlCongestion PortRcvConCtrl PortSlRcvFecn PortSlRcvBecn PortXmitConCtrl PortVlXmitTimeCong PortXmitDataSl PortRcvDataSl PortExtendedSpeedsCounters PortSamplesControl PortSamplesResult CongestionInfo CongestionKeyInfo CongestionKey CongestionLog SwitchCongestionLog SwitchCongestionEvent CaCongestionLog CaCongestionEvent SwitchCongestionSetting SwitchPortCongestionSetting CaCongestionSetting CongestionControlTable CongestionTimeStamp
             SmpPath CmReq CmMra CmRej CmRep CmRtu CmDreq CmDrep
-            CmSidrReq CmSidrRep CmLap CmApr IpCm RpcRdma RpcRdmaRead RpcRdmaChunk RpcRdmaSegment RpcRdmaEnd RpcRdmaError RpcRdmaVersions Rpc
-            RpcCall Nfs3Call Nfs4Call RpcReply RpcAuth RpcAccept NfsTag NfsCompound NfsOperation NvmeSqe Iser Iscsi IscsiCommand
-            IscsiResponse Srp SrpCmd SrpRsp SrpDescriptor SrpIndirect SrpLoginReq SrpLoginRsp SrpLoginRej SmbdNegotiateReq
+            CmSidrReq CmSidrRep CmLap CmApr IpCm NvmeCmReq NvmeCmRep NvmeCmRej RpcRdma RpcRdmaRead RpcRdmaChunk RpcRdmaSegment RpcRdmaEnd RpcRdmaError RpcRdmaVersions Rpc
+            RpcCall Nfs3Call Nfs4Call RpcReply RpcAuth RpcAccept NfsTag NfsCompound NfsOperation NvmeSqe NvmeRw NvmeConnect NvmePropertyAccess NvmeFabrics
+            NvmeCqe Iser Iscsi IscsiCommand IscsiResponse IscsiLoginReq IscsiLoginRsp IscsiRequest IscsiReply Srp SrpCmd SrpRsp SrpDescriptor SrpIndirect SrpLoginReq SrpLoginRsp SrpLoginRej SmbdNegotiateReq
             SmbdNegotiateRsp SmbdData Smb2 Smb2Buffer Rds SmcLlc SmcConfirmLink SmcAddLink SmcDeleteLink SmcTestLink SmcConfirmRkey SmcDeleteRkey SmcOther SmcCdc
             Lnet LnetParameters LnetHeader LnetCookie LnetPutAck LnetMemory LnetFragment LnetCompletion IpoibHeader IpoibArp IpoibIpv4 IpoibIpv6
         )

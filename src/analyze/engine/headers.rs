@@ -71,9 +71,8 @@ fn needed_len(d: &Dissection<'_>) -> usize {
         && !(is_captured && d.is_cut())
         && !d.is_fragment();
     let is_read = [Kind::MacControl, Kind::Mad, Kind::LinkPacket].iter().any(|&kind| d.has(kind));
-    let is_slot =
-        || d.opcode().and_then(|opcode| glimpse_of(d, opcode)).is_some_and(|glimpse| glimpse.has_slot());
-    if !is_plain || is_read || is_slot() {
+    let is_seen = || d.opcode().and_then(|opcode| glimpse_of(d, opcode)).is_some_and(|of| of.needs_payload());
+    if !is_plain || is_read || is_seen() {
         return len;
     }
     // The payload is a part of the frame.

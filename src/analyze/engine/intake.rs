@@ -78,7 +78,7 @@ impl Analysis {
         let Some((packet, rest)) = FastPacket::candidate(record) else {
             return self.push_slow(&Record { ..*record });
         };
-        self.view_first(record, &packet);
+        self.view_first(record, &packet, rest);
         let (verify, verifier) = (self.tracker.options.verify_icrc, packet.verifier(rest));
         let icrc = move || if verify { verifier() } else { State::Unchecked };
         if !self.tracker.continues_run::<false>(&packet, rest.len(), icrc) {
@@ -91,7 +91,7 @@ impl Analysis {
     fn push_behind(&mut self, record: &Record<'_>) {
         match FastPacket::candidate(record) {
             Some((packet, rest)) => {
-                self.view_first(record, &packet);
+                self.view_first(record, &packet, rest);
                 self.push_alone(record, &packet, rest);
             }
             None => self.push_slow(record),
@@ -155,7 +155,7 @@ impl Analysis {
             return self.push_any(record);
         };
         let (dissect, verify) = (options.dissect, options.verify_icrc);
-        self.view_first(record, packet.fast());
+        self.view_first(record, &packet, rest);
         let icrc = || if verify { packet.verify(rest) } else { State::Unchecked };
         if self.intake.is_empty()
             && self.tracker.continues_run::<false>(&packet, rest.len() - packet.more() as usize, icrc)

@@ -129,7 +129,7 @@ impl Analysis {
         if !self.has_view() && !glimpses.iter().any(|(_, glimpse)| glimpse.begins_view()) {
             let first = self.frames() + 1;
             for (at, glimpse) in glimpses {
-                self.note_memory(Some(glimpse), first + *at as u64, || packets.get(*at).map(FastForm::facts));
+                self.note(Some(glimpse), first + *at as u64, || packets.get(*at).map(FastForm::facts));
             }
             return self.push_known(packets);
         }

@@ -1,15 +1,15 @@
 //! What the collective's view is shown: all packets from the first one on that may be of a collective, as they come. And where in memory WRITEs
-//! and READs go, for one-sided traffic.
+//! and READs go, for one-sided traffic; and whose messages SENDs carry.
 //!
-//! Both see addresses and keys, so they are shown frames before these wait, or are counted in runs.
+//! All of them see addresses and keys, so they are shown frames before these wait, or are counted in runs.
 
 use super::{Analysis, Looked};
 use crate::{
     analyze::{
-        metric::{collectives, one_sided},
+        metric::{collectives, named, one_sided},
         packet::{
-            Facts, FastForm, FastPacket, Glimpse,
-            glimpse::{is_watched, may_begin_view},
+            Facts, FastForm, Glimpse,
+            glimpse::{is_send, is_watched, may_begin_view},
         },
     },
     capture::Record,
@@ -28,13 +28,26 @@ impl Analysis {
 
     /// Shows it a packet that may begin the view, and notes where a message goes. Later ones are shown to it as they come.
     #[inline(always)]
-    pub(super) fn view_first(&mut self, record: &Record<'_>, packet: &FastPacket) {
-        if is_watched(packet.opcode()) && !self.has_view() {
-            let begins = may_begin_view(packet.opcode(), packet.payload());
-            let is_next = packet.opcode().shape().has_reth && one_sided(&mut self.metrics).is_next();
+    pub(super) fn view_first<F: FastForm>(&mut self, record: &Record<'_>, packet: &F, rest: &[u8]) {
+        let fast = packet.fast();
+        if is_watched(fast.opcode()) && !self.has_view() {
+            if is_send(fast.opcode()) {
+                return self.view_send(record, packet, rest);
+            }
+            let begins = may_begin_view(fast.opcode(), fast.payload());
+            let is_next = fast.opcode().shape().has_reth && one_sided(&mut self.metrics).sampled.is_next();
             if begins || is_next {
                 self.view_record(&Record { ..*record });
             }
+        }
+    }
+
+    /// Notes whose message a SEND carries, where it says it.
+    #[inline(never)]
+    fn view_send<F: FastForm>(&mut self, record: &Record<'_>, packet: &F, rest: &[u8]) {
+        let says = packet.glimpse(rest).is_some_and(|glimpse| glimpse.application.is_some());
+        if says && named(&mut self.metrics).sampled.is_next() {
+            self.view_record(record);
         }
     }
 
@@ -56,24 +69,33 @@ impl Analysis {
     /// Shows it a packet in a fast form, with what was read of it.
     pub(super) fn view(&mut self, packet: &impl FastForm, glimpse: Option<&Glimpse>) {
         let number = self.frames() + 1;
-        self.note_memory(glimpse, number, || Some(packet.facts()));
+        self.note(glimpse, number, || Some(packet.facts()));
         let view = collectives(&mut self.metrics);
         if view.needs(glimpse) {
             view.see(&packet.facts(), number, glimpse);
         }
     }
 
-    /// Notes where in memory a message goes, if it begins with this packet, and its turn has come.
+    /// Notes where in memory a message goes, or whose it is, if it begins with this packet, and its turn has come.
     #[inline(always)]
-    pub(super) fn note_memory(
+    pub(super) fn note(
         &mut self,
         glimpse: Option<&Glimpse>,
         number: u64,
         facts: impl FnOnce() -> Option<Facts>,
     ) {
+        if let Some(application) = glimpse.and_then(|glimpse| glimpse.application) {
+            let named = named(&mut self.metrics);
+            if named.sampled.is_next()
+                && let Some(facts) = facts()
+            {
+                named.note(&facts, application, number);
+            }
+            return;
+        }
         let Some((va, _)) = glimpse.and_then(|glimpse| glimpse.memory) else { return };
         let noted = one_sided(&mut self.metrics);
-        if noted.is_next()
+        if noted.sampled.is_next()
             && let Some(facts) = facts()
         {
             noted.note(&facts, va, number);
@@ -85,7 +107,7 @@ impl Analysis {
         let Some(opcode) = d.opcode() else { return };
         let glimpse = if is_watched(opcode) { glimpse_of(d, opcode) } else { None };
         let number = self.frames() + 1;
-        self.note_memory(glimpse.as_ref(), number, || Facts::of(record, d, icrc));
+        self.note(glimpse.as_ref(), number, || Facts::of(record, d, icrc));
         let view = collectives(&mut self.metrics);
         if view.needs(glimpse.as_ref())
             && let Some(facts) = Facts::of(record, d, icrc)

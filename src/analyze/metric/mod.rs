@@ -13,6 +13,7 @@ pub mod entropy;
 pub mod incast;
 pub mod messages;
 pub(crate) mod microburst;
+pub(crate) mod named;
 mod numbers;
 pub(crate) mod one_sided;
 pub mod overhead;
@@ -399,6 +400,11 @@ pub(crate) fn one_sided(all: &mut Metrics) -> &mut one_sided::OneSided {
     &mut all.0.1.0
 }
 
+/// Whose messages flows carry, the third of the built-in metrics: the engine tells it.
+pub(crate) fn named(all: &mut Metrics) -> &mut named::Named {
+    &mut all.0.1.1.0
+}
+
 /// Registers the built-in metrics. `built_in` makes nested pairs of them from the options. They are called in this order. Their
 /// sections are put together in `results/sections.rs`.
 macro_rules! built_in {
@@ -427,6 +433,7 @@ macro_rules! built_in {
 built_in! { options:
     collectives: collective::Collectives = Default::default();
     one_sided: one_sided::OneSided = Default::default();
+    named: named::Named = Default::default();
     overhead: overhead::Overhead = Default::default();
     congestion: congestion::Congestion = Default::default();
     incast: incast::Incast = incast::Incast::new(options.speed_bps);

@@ -32,10 +32,40 @@ const ELSEWHERE: u32 = 8;
 pub(crate) struct OneSided {
     /// By the hashes of flows' keys, which are long.
     flows: HashMap<u64, Noted, RandomState>,
+    pub(crate) sampled: Sampled,
+}
+
+/// Which messages of a capture are looked at.
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Sampled {
     seen: u64,
     /// Messages that are passed over.
     skip: u32,
     last_frame: u64,
+}
+
+impl Sampled {
+    /// Whether the next message is to be noted.
+    #[inline(always)]
+    pub(crate) fn is_next(&mut self) -> bool {
+        if self.skip > 0 {
+            self.skip -= 1;
+            return false;
+        }
+        true
+    }
+
+    /// The message of a frame is noted; not where it was already.
+    pub(crate) fn takes(&mut self, frame: u64) -> bool {
+        if std::mem::replace(&mut self.last_frame, frame) == frame {
+            return false;
+        }
+        self.seen += 1;
+        if self.seen >= FIRST {
+            self.skip = EVERY - 1;
+        }
+        true
+    }
 }
 
 /// What was noted of a flow's messages.
@@ -48,24 +78,10 @@ pub(crate) struct Noted {
 }
 
 impl OneSided {
-    /// Whether the next message is to be noted.
-    #[inline(always)]
-    pub(crate) fn is_next(&mut self) -> bool {
-        if self.skip > 0 {
-            self.skip -= 1;
-            return false;
-        }
-        true
-    }
-
     /// A message begins at this address.
     pub(crate) fn note(&mut self, packet: &Facts, va: u64, frame: u64) {
-        if std::mem::replace(&mut self.last_frame, frame) == frame {
+        if !self.sampled.takes(frame) {
             return;
-        }
-        self.seen += 1;
-        if self.seen >= FIRST {
-            self.skip = EVERY - 1;
         }
         let Some(&key) = packet.key() else { return };
         let (hash, known) = (hash(&key), self.flows.len());
@@ -95,7 +111,7 @@ impl OneSided {
 
     /// Whether each message was noted.
     pub(crate) fn has_all(&self) -> bool {
-        self.seen < FIRST
+        self.sampled.seen < FIRST
     }
 }
 
@@ -110,7 +126,8 @@ impl Noted {
     }
 }
 
-fn hash(key: &Key) -> u64 {
+/// A flow's key, which is long, as a number.
+pub(super) fn hash(key: &Key) -> u64 {
     FixedState::default().hash_one(key)
 }
 

@@ -1,7 +1,7 @@
 //! The fast form of packets over IPv6, in a tunnel, or without an Ethernet header.
 
 use super::{
-    FastForm, FastPacket, Frame, Glimpse, MirrorCopy,
+    FastForm, FastPacket, Frame, MirrorCopy,
     fast::{HEADERS, IPV6_MORE, VERSION_4_WHOLE, VERSION_6, WORDS, verify, with_priority, words},
     inside::Inside,
     key::{Key, Wide},
@@ -88,13 +88,6 @@ impl EncapPacket {
         let version = if self.is_ipv4() { VERSION_4_WHOLE } else { VERSION_6 };
         let ext_word = self.plain.ext_word(options, version, rest.get(HEADERS + self.more() as usize..)?)?;
         Some(EncapPacket { plain: self.plain.with(ext_word, icrc()), ..*self })
-    }
-
-    /// What else is read of a packet of a collective. `rest`: the bytes from its network header on.
-    #[inline(always)]
-    pub(crate) fn glimpse(&self, rest: &[u8]) -> Option<Glimpse> {
-        let behind = rest.get(HEADERS + self.more() as usize..)?;
-        Glimpse::of(self.plain.opcode(), self.plain.payload(), behind)
     }
 
     /// The state of its ICRC; unchecked where the packet was cut.

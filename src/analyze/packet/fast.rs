@@ -206,12 +206,6 @@ impl FastPacket {
         move || verify(rest, total, icrc::of_rocev2_ipv4)
     }
 
-    /// What else is read of a packet of a collective. `rest`: the bytes behind its link header.
-    #[inline(always)]
-    pub(crate) fn glimpse(&self, rest: &[u8]) -> Option<Glimpse> {
-        Glimpse::of(self.opcode(), self.payload(), rest.get(HEADERS..)?)
-    }
-
     /// The value for the field `ext_word`; `None` if the packet has no fast form. `version`: the first bits of the network header;
     /// `behind`: the captured bytes after the BTH.
     #[inline(always)]
@@ -440,6 +434,13 @@ pub(crate) trait FastForm: Clone {
     #[inline(always)]
     fn more(&self) -> u32 {
         if self.is_ipv4() { 0 } else { IPV6_MORE }
+    }
+
+    /// What else is read of a packet. `rest`: the bytes behind its link header.
+    #[inline(always)]
+    fn glimpse(&self, rest: &[u8]) -> Option<Glimpse> {
+        let behind = rest.get(HEADERS + self.more() as usize..)?;
+        Glimpse::of(self.fast().opcode(), self.fast().payload(), behind)
     }
 
     #[inline(always)]

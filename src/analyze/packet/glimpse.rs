@@ -1,14 +1,15 @@
-//! What is read of WRITEs and READ requests beyond what the analysis reads of every packet: for the collective's view, and to know one-sided
-//! traffic.
+//! What is read of WRITEs, READ requests and SENDs beyond what the analysis reads of every packet: for the collective's view, to know one-sided
+//! traffic, and to name flows by their messages.
 
 use super::element::{self, Slot};
 use crate::{
     opcode::{Opcode, Operation, Transport},
-    wire::{Header, ImmDt, Reth},
+    upper::{Application, Message},
+    wire::{Deth, Header, Hex32, Ieth, ImmDt, Reth},
 };
 
 /// Addresses, keys and immediate data of a WRITE or a READ request over a reliable connection: of a packet that has a RETH, or immediate
-/// data. Threads that prepare frames hand it on beside them.
+/// data. Or whose message a SEND carries. Threads that prepare frames hand it on beside them.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Glimpse {
     /// The RETH's address and key; `None` without a RETH.
@@ -18,10 +19,13 @@ pub struct Glimpse {
     pub(crate) slot: Option<Box<[u8]>>,
     /// It is as long as a clear-to-send slot, and its fields were not captured.
     pub(crate) is_cut: bool,
+    /// Of a SEND: whose message it can only be.
+    pub(crate) application: Option<Application>,
 }
 
 impl Glimpse {
-    /// What the captured bytes behind the BTH show; `None` for packets that have no RETH, and for those that are no WRITE with immediate data.
+    /// What the captured bytes behind the BTH show; `None` for packets that have no RETH, for those that are no WRITE with immediate data, and
+    /// for SENDs whose message says nothing of whose it is.
     #[inline(always)]
     pub(crate) fn of(opcode: Opcode, payload: u32, behind: &[u8]) -> Option<Glimpse> {
         if is_watched(opcode) { Glimpse::read(opcode, payload, behind) } else { None }
@@ -30,6 +34,10 @@ impl Glimpse {
     #[inline(never)]
     fn read(opcode: Opcode, payload: u32, behind: &[u8]) -> Option<Glimpse> {
         let shape = opcode.shape();
+        if shape.operation == Some(Operation::Send) {
+            let application = application_of(opcode, payload, behind)?;
+            return Some(Glimpse { application: Some(application), ..Glimpse::default() });
+        }
         let (memory, rest) = match shape.has_reth {
             true => Reth::view(behind).map(|(reth, rest)| (Some((reth.va().0, reth.r_key().0)), rest))?,
             false => (None, behind),
@@ -42,12 +50,12 @@ impl Glimpse {
         let is_slot = is_as_long && Slot::read(captured, payload).is_some();
         let slot = is_slot.then(|| Box::from(captured));
         let is_cut = is_as_long && !is_slot && captured.len() < payload as usize;
-        Some(Glimpse { memory, immediate, slot, is_cut })
+        Some(Glimpse { memory, immediate, slot, is_cut, application: None })
     }
 
-    /// Whether the packet may carry a clear-to-send slot: the view needs its payload.
-    pub(crate) fn has_slot(&self) -> bool {
-        self.slot.is_some()
+    /// Whether it was read of the payload: a clear-to-send slot, or a message that says whose it is.
+    pub(crate) fn needs_payload(&self) -> bool {
+        self.slot.is_some() || self.application.is_some_and(|application| application != Application::Ucx)
     }
 
     /// Whether the view begins with this packet: it may be of a collective.
@@ -57,16 +65,50 @@ impl Glimpse {
     }
 }
 
-/// Whether packets of this code have a glimpse: WRITE First, Only and those with immediate data; READ requests.
+/// Whose message a SEND can only carry; of datagrams, also as their Q_Key says.
+fn application_of(opcode: Opcode, payload: u32, behind: &[u8]) -> Option<Application> {
+    if opcode == Opcode::UD_SEND_ONLY && Deth::view(behind)?.0.q_key() == UCX {
+        return Some(Application::Ucx);
+    }
+    let headers = match opcode {
+        Opcode::RC_SEND_ONLY_WITH_IMMEDIATE => ImmDt::LEN,
+        Opcode::RC_SEND_ONLY_WITH_INVALIDATE => Ieth::LEN,
+        Opcode::UD_SEND_ONLY => Deth::LEN,
+        _ => 0,
+    };
+    let captured = behind.get(headers..)?;
+    let captured = &captured[..captured.len().min(payload as usize)];
+    Application::of_message(Message { bytes: captured, len: opcode.shape().ends.then_some(payload as usize) })
+}
+
+/// The Q_Key of all of UCX's datagrams (`UCT_IB_KEY` in its `uct/ib/base/ib_iface.h`).
+const UCX: Hex32 = Hex32(0x1ee7_a330);
+
+/// Whether packets of this code have a glimpse: WRITE First, Only and those with immediate data; READ requests; SEND First and Only.
 #[inline(always)]
 pub(crate) fn is_watched(opcode: Opcode) -> bool {
     // Each packet is asked: one bit for each code of a reliable connection.
-    const CODES: u32 = 1 << Opcode::RC_WRITE_FIRST.code
+    const CODES: u32 = SENDS
+        | 1 << Opcode::RC_WRITE_FIRST.code
         | 1 << Opcode::RC_WRITE_LAST_WITH_IMMEDIATE.code
         | 1 << Opcode::RC_WRITE_ONLY.code
         | 1 << Opcode::RC_WRITE_ONLY_WITH_IMMEDIATE.code
         | 1 << Opcode::RC_READ_REQUEST.code;
-    opcode.transport == Transport::Ib && opcode.code < 32 && CODES >> opcode.code & 1 != 0
+    opcode.transport == Transport::Ib
+        && (opcode.code < 32 && CODES >> opcode.code & 1 != 0 || opcode.code == UD)
+}
+
+/// The codes of a reliable connection that begin a SEND, as bits.
+const SENDS: u32 = 1 << Opcode::RC_SEND_FIRST.code
+    | 1 << Opcode::RC_SEND_ONLY.code
+    | 1 << Opcode::RC_SEND_ONLY_WITH_IMMEDIATE.code
+    | 1 << Opcode::RC_SEND_ONLY_WITH_INVALIDATE.code;
+const UD: u8 = Opcode::UD_SEND_ONLY.code;
+
+/// Whether a packet that has a [glimpse](is_watched) is a SEND.
+#[inline(always)]
+pub(crate) fn is_send(opcode: Opcode) -> bool {
+    opcode.code == UD || SENDS >> (opcode.code & 31) & 1 != 0
 }
 
 /// Whether the view may begin with a packet: [`Glimpse::begins_view`] says it for sure.

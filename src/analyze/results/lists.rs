@@ -19,7 +19,7 @@ use super::{
 use crate::{
     analyze::{
         engine::{Retired, Tracker},
-        metric::bit_rate,
+        metric::{bit_rate, named::Named},
         model::{Class, FlowId},
         packet::key::Key,
         table::flow::{Flow, REQUESTS, RESPONSES},
@@ -113,8 +113,8 @@ impl<'a> Index<'a> {
         index
     }
 
-    /// The flows' applications, as their set-ups show them.
-    pub(super) fn set_applications(&self, setups: &[report::Setup]) {
+    /// The flows' applications, as their set-ups show them, else as their messages do, or those of the other direction.
+    pub(super) fn set_applications(&self, setups: &[report::Setup], named: &Named) {
         let of = |setup: &report::Setup| {
             let known = setup.application.clone().map(|name| (name, setup.application_by.clone()));
             let flows = [setup.active.flow, setup.passive.flow].into_iter().flatten();
@@ -123,7 +123,19 @@ impl<'a> Index<'a> {
                 .filter_map(|(flow, known)| Some((flow, known?)))
                 .collect::<Vec<_>>()
         };
-        self.applications.get_or_init(|| setups.iter().flat_map(of).collect());
+        self.applications.get_or_init(|| {
+            let mut all: HashMap<usize, Application> = setups.iter().flat_map(of).collect();
+            let places = if named.is_empty() { 0 } else { self.order.len() };
+            for at in 0..places {
+                let of = |at: usize| named.of(&self.flow(at).key);
+                if !all.contains_key(&at)
+                    && let Some(application) = of(at).or_else(|| of(self.peer(at)?))
+                {
+                    all.insert(at, (application.name().into(), Some("messages".into())));
+                }
+            }
+            all
+        });
     }
 
     /// Numbers the connections in the order of their first flows.

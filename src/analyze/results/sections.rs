@@ -28,6 +28,7 @@ pub(super) fn head(
     let Each {
         collectives,
         one_sided: _,
+        named: _,
         overhead,
         congestion,
         incast,

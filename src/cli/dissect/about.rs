@@ -16,7 +16,7 @@ use rdmawire::{
     capture::{self, Source},
     dissect::dissect_with,
     filter::{Filter, FrameMeta},
-    frame::Line,
+    frame::{Line, Uppers},
     grammar::print::several,
     icrc::State,
 };
@@ -45,10 +45,11 @@ pub(super) fn show(
     let mut before: VecDeque<String> = VecDeque::new();
     let mut after = None;
     let progress = Progress::new(reader.info());
+    let mut uppers = Uppers::default();
     let read = input::each_while(&mut reader, Some(progress), |number, record| {
         let is_asked = wanted.around == Some(number);
         let is_of = wanted.of.is_none_or(|of| known.flow(record).is_some_and(|flow| is_one(of, flow)));
-        let d = dissect_with(args.roce.options(), record.link, record.frame, record.wire_len);
+        let d = uppers.know(dissect_with(args.roce.options(), record.link, record.frame, record.wire_len));
         let is_shown = is_asked
             || is_of
                 && filter.as_ref().is_none_or(|filter| {

@@ -5,6 +5,7 @@
 //! never shows a bad ICRC. Checksums and CRCs are not verified here, but on request by [`crate::icrc`] and [`crate::checksum`].
 
 mod address;
+mod application;
 mod hop;
 mod layers;
 mod note;
@@ -22,7 +23,8 @@ pub use unread::{FIRST_PORT, Numbers, Unread};
 pub use crate::wire::{GENEVE_PORT, ROCE_PORT, VXLAN_PORT};
 use crate::{
     named,
-    opcode::{Chain, Opcode, Transport},
+    opcode::{Chain, Opcode, Service, Transport},
+    upper::{Message, Protocol},
     wire::{Bth, Header, Kind, KindSet, UdpPorts},
 };
 
@@ -140,6 +142,9 @@ pub struct Options {
     pub roce_ports: [u16; 2],
     /// UDP destination ports of tunnels, beside those that are well known, and the header behind UDP; port zero is none.
     pub tunnels: [(u16, Kind); MAX_PORTS],
+    /// What messages of the packet's queue pair are read as, where its set-up said it. Without that, only messages are read that say themselves
+    /// what they are.
+    pub upper: Option<Protocol>,
 }
 
 /// Most ports of tunnels that [`Options`] have.
@@ -161,6 +166,11 @@ impl Options {
         ("psp", Kind::Psp),
         ("esp", Kind::Esp),
     ];
+
+    /// What messages of connections are read as; datagrams go to a queue pair from anywhere.
+    fn upper_of(&self, opcode: Opcode) -> Option<Protocol> {
+        self.upper.filter(|_| opcode.service() == Service::Rc)
+    }
 
     /// The tunnel of this name.
     pub fn tunnel_named(name: &str) -> Option<Kind> {
@@ -184,7 +194,7 @@ impl Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { roce_ports: [ROCE_PORT, 0], tunnels: [(0, Kind::Payload); MAX_PORTS] }
+        Options { roce_ports: [ROCE_PORT, 0], tunnels: [(0, Kind::Payload); MAX_PORTS], upper: None }
     }
 }
 
@@ -519,6 +529,25 @@ impl<'a> Dissection<'a> {
     #[inline]
     pub fn severity(&self) -> Option<Severity> {
         self.notes().iter().map(|note| note.problem.severity()).max()
+    }
+
+    /// The dissection with its message read as this protocol's: what [`Options::upper`] does, when it is known later.
+    #[must_use]
+    pub fn with_upper(mut self, protocol: Protocol) -> Self {
+        self.options.upper = Some(protocol);
+        self
+    }
+
+    /// Which protocol's message begins in this packet: by its queue pair, where [`Options::upper`] says it, or because it can be no other's.
+    pub fn upper(&self) -> Option<Protocol> {
+        let opcode = self.opcode().filter(|opcode| opcode.begins_send())?;
+        self.options.upper_of(opcode).or_else(|| Protocol::of(self.message(opcode)))
+    }
+
+    /// The message that begins in this packet, which has this code.
+    pub fn message(&self, opcode: Opcode) -> Message<'a> {
+        let len = opcode.shape().ends.then_some(self.payload_len() as usize);
+        Message { bytes: self.payload(), len }
     }
 
     /// Everything in the frame in wire order, outer headers first. Each call walks through the frame again.

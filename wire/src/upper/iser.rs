@@ -28,6 +28,10 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Option<()> {
     let kind = match Iscsi::view(reader.left())?.0.opcode() {
         IscsiOpcode::COMMAND => Kind::IscsiCommand,
         IscsiOpcode::RESPONSE => Kind::IscsiResponse,
+        IscsiOpcode::LOGIN_REQUEST => Kind::IscsiLoginReq,
+        IscsiOpcode::LOGIN_RESPONSE => Kind::IscsiLoginRsp,
+        opcode if opcode.is_plain_request() => Kind::IscsiRequest,
+        opcode if opcode.is_plain_reply() => Kind::IscsiReply,
         _ => Kind::Iscsi,
     };
     reader.take_as::<Iscsi>(kind).map(|_| ())

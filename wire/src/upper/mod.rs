@@ -9,7 +9,7 @@ mod ipoib;
 mod iser;
 mod lnet;
 mod nfs;
-mod nvme;
+pub(crate) mod nvme;
 mod parts;
 mod rds;
 mod rpc;
@@ -92,7 +92,7 @@ impl Protocol {
         let mut reader = Reader::new(message.bytes);
         match self {
             Protocol::RpcRdma => rpc::read(&mut reader),
-            Protocol::Nvme => nvme::read(&mut reader),
+            Protocol::Nvme => nvme::read(&mut reader, message.len),
             Protocol::Iser => iser::read(&mut reader),
             Protocol::Srp => srp::read(&mut reader),
             Protocol::SmbDirect => smb::read(&mut reader),

@@ -1,4 +1,4 @@
-//! NVMe over RDMA: commands. Responses say nothing by which they could be known.
+//! NVMe over RDMA: commands. Responses say nothing by which they could be known. And what set-ups of its queues carry.
 
 use super::{Message, parts::Reader};
 use crate::wire::*;
@@ -22,6 +22,61 @@ pub(super) fn is(message: Message<'_>) -> bool {
         }
 }
 
-pub(super) fn read(reader: &mut Reader<'_>) -> Option<()> {
-    reader.take::<NvmeSqe>().map(|_| ())
+/// A command, or the response that such a queue pair has: it has nothing else.
+pub(super) fn read(reader: &mut Reader<'_>, len: Option<usize>) -> Option<()> {
+    if len == Some(NvmeCqe::LEN) {
+        return reader.take::<NvmeCqe>().map(|_| ());
+    }
+    let kind = kind_of(NvmeSqe::view(reader.left())?.0);
+    reader.take_as::<NvmeSqe>(kind).map(|_| ())
+}
+
+/// Which table a command has.
+fn kind_of(sqe: &NvmeSqe) -> Kind {
+    let opcode = NvmeOpcode(sqe.opcode().0);
+    match opcode {
+        NvmeOpcode::FABRICS => match NvmeFabricsType(sqe.nsid().0 as u8) {
+            NvmeFabricsType::CONNECT => Kind::NvmeConnect,
+            NvmeFabricsType::PROPERTY_GET | NvmeFabricsType::PROPERTY_SET => Kind::NvmePropertyAccess,
+            _ => Kind::NvmeFabrics,
+        },
+        // On an admin queue, it would create a queue: Fabrics has Connect for that.
+        NvmeOpcode::WRITE => Kind::NvmeRw,
+        NvmeOpcode::READ if moves_blocks(sqe) && !reads_log(sqe) => Kind::NvmeRw,
+        _ => Kind::NvmeSqe,
+    }
+}
+
+/// Whether the length is that of so many blocks of 512 bytes to 64 KiB as the command says, if it is a Read.
+fn moves_blocks(sqe: &NvmeSqe) -> bool {
+    let blocks = (sqe.cdw12().0.0 & 0xffff) + 1;
+    let size = sqe.length().0 / blocks;
+    sqe.length().0.is_multiple_of(blocks) && size.is_power_of_two() && (512..=1 << 16).contains(&size)
+}
+
+/// Whether the length is that of so many words as the command says, if it is Get Log Page, which has the same code on an admin queue.
+fn reads_log(sqe: &NvmeSqe) -> bool {
+    let less_one = sqe.cdw10().0.0 >> 16 | sqe.cdw11().0.0 << 16;
+    u64::from(sqe.length().0) == (u64::from(less_one) + 1) * 4
+}
+
+/// The header that the private data of a set-up for a queue begins with: of the only format, and with sizes or a reason.
+pub(crate) fn private(message: Kind, cm: &[u8], data: &[u8]) -> Option<Kind> {
+    let (kind, fits) = match message {
+        Kind::CmReq => {
+            let (req, _) = NvmeCmReq::view(data)?;
+            (Kind::NvmeCmReq, req.recfmt().0 == 0 && req.hrqsize().0 > 0)
+        }
+        Kind::CmRep => {
+            let (rep, _) = NvmeCmRep::view(data)?;
+            (Kind::NvmeCmRep, rep.recfmt().0 == 0 && rep.crqsize().0 > 0)
+        }
+        Kind::CmRej => {
+            let (rej, _) = NvmeCmRej::view(data)?;
+            let is_consumers = CmRej::view(cm)?.0.reason() == RejectReason(28);
+            (Kind::NvmeCmRej, is_consumers && rej.recfmt().0 == 0 && rej.sts().0 > NvmeCmStatus(0))
+        }
+        _ => return None,
+    };
+    fits.then_some(kind)
 }

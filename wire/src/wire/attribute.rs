@@ -138,7 +138,7 @@ attributes! {
     CONGESTION {
         0x0011 CongestionInfo = CongestionInfo;
         0x0012 CongestionKeyInfo = CongestionKeyInfo;
-        0x0013 CongestionLog;
+        0x0013 CongestionLog = CongestionLog;
         0x0014 SwitchCongestionSetting = SwitchCongestionSetting;
         0x0015 SwitchPortCongestionSetting = SwitchPortCongestionSetting;
         0x0016 CACongestionSetting = CaCongestionSetting;
@@ -194,6 +194,14 @@ impl MgmtClass {
         }
     }
 
+    /// What is between the common header and this attribute: a log of congestion begins behind the key.
+    pub fn headers_of(self, id: u16) -> &'static [Kind] {
+        match self.attribute(id).map(|of| of.kinds) {
+            Some([Kind::CongestionLog]) => &[Kind::CongestionKey],
+            _ => self.headers(),
+        }
+    }
+
     /// The name of the class, if it is assigned.
     pub fn name(self) -> Option<&'static str> {
         match Self::SHOW {
@@ -217,7 +225,11 @@ mod tests {
             let found: usize = (0..=u16::MAX)
                 .filter_map(|id| class.attribute(id))
                 .map(|of| {
-                    assert!(24 + len(class.headers()) + len(of.kinds) <= 256, "{class:?} {}", of.name);
+                    assert!(
+                        24 + len(class.headers_of(of.id)) + len(of.kinds) <= 256,
+                        "{class:?} {}",
+                        of.name
+                    );
                     assert_eq!(class.attribute_name(of.id), Some(of.name));
                     1
                 })

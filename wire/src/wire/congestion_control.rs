@@ -1,6 +1,23 @@
 //! Congestion control of InfiniBand (IBTA vol. 1, annex A10; layouts as rdma-core's libibmad has them).
 
-use super::{Hex8, Hex16, Hex32, List, ManagementKey};
+use super::{Hex8, Hex16, Hex32, Lid, List, ManagementKey, Qpn, Show};
+
+number! {
+    /// Whose log of congestion it is (IBTA vol. 1, annex A10).
+    CongestionLogType(u8) as Show::Named(|v| Some(match v { 1 => "switch", 2 => "channel adapter", _ => return None }))
+}
+
+impl CongestionLogType {
+    /// A switch's.
+    pub const SWITCH: CongestionLogType = CongestionLogType(1);
+    /// A channel adapter's.
+    pub const ADAPTER: CongestionLogType = CongestionLogType(2);
+}
+
+number! {
+    /// Service of a queue pair that was notified (IBTA vol. 1, annex A10).
+    CongestionService(u8) as Show::Named(|v| Some(match v { 0 => "RC", 1 => "UC", 2 => "RD", 3 => "UD", _ => return None }))
+}
 
 header! {
     /// What a node can do about congestion (IBTA vol. 1, annex A10).
@@ -45,6 +62,138 @@ header! {
         cc_key_violations with_cc_key_violations: 16 as u16,
         /// Reserved.
         reserved2 with_reserved2: 16 as Hex16,
+    }
+}
+
+header! {
+    /// The key of congestion control before a log, which leaves no room for what other attributes have before them (IBTA vol. 1, annex A10).
+    ///
+    /// ```text
+    /// +---------------------------------------------------------------+
+    /// |                         key (64 bits)                         |
+    /// |                                                               |
+    /// +---------------------------------------------------------------+
+    /// ```
+    CongestionKey "congestion key", 8 bytes {
+        /// The key.
+        key with_key: 64 as ManagementKey,
+    }
+}
+
+header! {
+    /// What a node has logged of congestion: its beginning (IBTA vol. 1, annex A10). The type of the log says what follows.
+    ///
+    /// ```text
+    /// +---------------+---------------+-------------------------------+
+    /// |    log_type   |congestion_flag|          event_count          |
+    /// +---------------+---------------+-------------------------------+
+    /// ```
+    CongestionLog "CongestionLog", 4 bytes {
+        /// Whose log it is.
+        log_type with_log_type: 8 as CongestionLogType,
+        /// Bit 0: the key of congestion control was violated.
+        congestion_flags with_congestion_flags: 8 as Hex8,
+        /// Events since the log was sent last.
+        event_count with_event_count: 16 as u16,
+    }
+}
+
+header! {
+    /// What a switch has logged, behind the beginning; up to 15 events follow (IBTA vol. 1, annex A10).
+    ///
+    /// ```text
+    /// +---------------------------------------------------------------+
+    /// |                          current_time                         |
+    /// +---------------------------------------------------------------+
+    /// |                      port_map (256 bits)                      |
+    /// |                                                               |
+    /// +---------------------------------------------------------------+
+    /// ```
+    SwitchCongestionLog "switch's CongestionLog", 36 bytes {
+        /// The switch's clock, in ticks of 1.024 µs.
+        current_time with_current_time: 32 as u32,
+        /// Ports that marked packets, a bit each.
+        port_map with_port_map: 256 as [u8; 32],
+    }
+}
+
+header! {
+    /// A packet that a switch marked (IBTA vol. 1, annex A10).
+    ///
+    /// ```text
+    /// +-------------------------------+-------------------------------+
+    /// |              slid             |              dlid             |
+    /// +-------+-----------------------+-------------------------------+
+    /// |   sl  |                        reserved                       |
+    /// +-------+-------------------------------------------------------+
+    /// |                           time_stamp                          |
+    /// +---------------------------------------------------------------+
+    /// ```
+    SwitchCongestionEvent "switch's congestion event", 12 bytes {
+        /// Source of the packet.
+        slid with_slid: 16 as Lid,
+        /// Its destination.
+        dlid with_dlid: 16 as Lid,
+        /// Its service level.
+        sl with_sl: 4 as u8,
+        /// Reserved.
+        reserved with_reserved: 28 as Hex32,
+        /// When, in ticks of 1.024 µs.
+        time_stamp with_time_stamp: 32 as u32,
+    }
+}
+
+header! {
+    /// What a channel adapter has logged, behind the beginning; up to 13 events follow (IBTA vol. 1, annex A10).
+    ///
+    /// ```text
+    /// +-------------------------------+-------------------------------+
+    /// |           event_map           |            reserved           |
+    /// +-------------------------------+-------------------------------+
+    /// |                          current_time                         |
+    /// +---------------------------------------------------------------+
+    /// ```
+    CaCongestionLog "adapter's CongestionLog", 8 bytes {
+        /// Service levels whose threshold was reached, a bit each.
+        event_map with_event_map: 16 as Hex16,
+        /// Reserved.
+        reserved with_reserved: 16 as Hex16,
+        /// The adapter's clock, in ticks of 1.024 µs.
+        current_time with_current_time: 32 as u32,
+    }
+}
+
+header! {
+    /// A notification that a channel adapter had (IBTA vol. 1, annex A10).
+    ///
+    /// ```text
+    /// +-----------------------------------------------+---------------+
+    /// |                    local_qp                   |    reserved   |
+    /// +-----------------------------------------------+-------+-------+
+    /// |                   remote_qp                   |   sl  |service|
+    /// +-------------------------------+---------------+-------+-------+
+    /// |           remote_lid          |           reserved2           |
+    /// +-------------------------------+-------------------------------+
+    /// |                           time_stamp                          |
+    /// +---------------------------------------------------------------+
+    /// ```
+    CaCongestionEvent "adapter's congestion event", 16 bytes {
+        /// The queue pair that was notified.
+        local_qp with_local_qp: 24 as Qpn,
+        /// Reserved.
+        reserved with_reserved: 8 as Hex8,
+        /// The queue pair that it sends to.
+        remote_qp with_remote_qp: 24 as Qpn,
+        /// Service level.
+        sl with_sl: 4 as u8,
+        /// Service of the queue pair.
+        service_type with_service_type: 4 as CongestionService,
+        /// Where it sends to.
+        remote_lid with_remote_lid: 16 as Lid,
+        /// Reserved.
+        reserved2 with_reserved2: 16 as Hex16,
+        /// When, in ticks of 1.024 µs.
+        time_stamp with_time_stamp: 32 as u32,
     }
 }
 

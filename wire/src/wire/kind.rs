@@ -504,6 +504,18 @@ kinds! {
     CongestionInfo "congestion_info" header management;
     /// The key of congestion control.
     CongestionKeyInfo "congestion_key_info" header management;
+    /// The key before a log of congestion.
+    CongestionKey "class" header management;
+    /// What a node has logged of congestion: its beginning.
+    CongestionLog "congestion_log" header management;
+    /// What a switch has logged of congestion.
+    SwitchCongestionLog "congestion_log" header part management;
+    /// A packet that a switch marked.
+    SwitchCongestionEvent "congestion_event" header management;
+    /// What a channel adapter has logged of congestion.
+    CaCongestionLog "congestion_log" header part management;
+    /// A notification that a channel adapter had.
+    CaCongestionEvent "congestion_event" header management;
     /// When a switch marks.
     SwitchCongestionSetting "switch_congestion_setting" header management;
     /// When ports of a switch mark.
@@ -542,7 +554,13 @@ kinds! {
     CmApr "cm" header management;
     /// RDMA-CM's header in the private data of a REQ or SIDR_REQ.
     IpCm "cm" header part management;
-    /// A CM message's private data.
+    /// Private data of a REQ for a queue of NVMe.
+    NvmeCmReq "nvme_cm" header management;
+    /// Private data of a REP for a queue of NVMe.
+    NvmeCmRep "nvme_cm" header management;
+    /// Private data of a REJ for a queue of NVMe.
+    NvmeCmRej "nvme_cm" header management;
+    /// A CM message's private data, or what is behind what is read of it.
     CmPrivate "cm" "CM private data" part management;
     /// RPC-over-RDMA header.
     RpcRdma "rpcordma" header message;
@@ -586,6 +604,16 @@ kinds! {
     NfsArguments "nfs" "NFSv4 arguments" part message;
     /// NVMe command.
     NvmeSqe "nvme" header message;
+    /// NVMe Read or Write.
+    NvmeRw "nvme" header message;
+    /// Connect of NVMe over Fabrics.
+    NvmeConnect "nvme" header message;
+    /// Property Get or Property Set of NVMe over Fabrics.
+    NvmePropertyAccess "nvme" header message;
+    /// Another command of NVMe over Fabrics.
+    NvmeFabrics "nvme" header message;
+    /// NVMe response.
+    NvmeCqe "nvme" header message;
     /// iSER header.
     Iser "iser" header message;
     /// iSCSI's basic header segment.
@@ -594,6 +622,14 @@ kinds! {
     IscsiCommand "iscsi" header message;
     /// SCSI Response of iSCSI.
     IscsiResponse "iscsi" header message;
+    /// Login Request of iSCSI.
+    IscsiLoginReq "iscsi" header message;
+    /// Login Response of iSCSI.
+    IscsiLoginRsp "iscsi" header message;
+    /// Another request of an iSCSI initiator.
+    IscsiRequest "iscsi" header message;
+    /// Another PDU of an iSCSI target.
+    IscsiReply "iscsi" header message;
     /// Information unit of SRP.
     Srp "srp" header message;
     /// SCSI command of SRP.

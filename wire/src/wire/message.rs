@@ -1,4 +1,4 @@
-//! NVMe over RDMA, SMB Direct with SMB2, RDS: messages whose numbers are little-endian, and RDS, whose are not.
+//! SMB Direct with SMB2, RDS: messages whose numbers are little-endian, and RDS, whose are not.
 
 use super::{Bits, Hex8, Hex16, Hex32, Hex64, Le, RKey, Show, VirtualAddress};
 
@@ -56,88 +56,6 @@ impl NtStatus {
     /// Its name; `None` for a number that has none here.
     pub fn name(self) -> Option<&'static str> {
         Self::SHOW.name(self.0.into())
-    }
-}
-
-number! {
-    /// Type of the descriptor of an NVMe command's data (NVMe base specification 2.0, 4.1.2).
-    NvmeSgl(u8) as Show::Named(|v| Some(match v {
-        0x00 => "data block", 0x01 => "in the capsule", 0x40 => "keyed", 0x4f => "keyed, invalidated by the response",
-        0x5a => "transport", _ => return None,
-    }))
-}
-
-header! {
-    /// Submission queue entry: the beginning of a command capsule (NVMe base specification 2.0, 3.3.3.1). Numbers are little-endian.
-    ///
-    /// ```text
-    /// +---------------+---------------+-------------------------------+
-    /// |     opcode    |     flags     |           command_id          |
-    /// +---------------+---------------+-------------------------------+
-    /// |                              nsid                             |
-    /// +---------------------------------------------------------------+
-    /// |                              cdw2                             |
-    /// +---------------------------------------------------------------+
-    /// |                              cdw3                             |
-    /// +---------------------------------------------------------------+
-    /// |                         mptr (64 bits)                        |
-    /// |                                                               |
-    /// +---------------------------------------------------------------+
-    /// |                       address (64 bits)                       |
-    /// |                                                               |
-    /// +-----------------------------------------------+---------------+
-    /// |                     length                    |               |
-    /// +-----------------------------------------------+---------------+
-    /// |                      key                      |      sgl      |
-    /// +-----------------------------------------------+---------------+
-    /// |                             cdw10                             |
-    /// +---------------------------------------------------------------+
-    /// |                             cdw11                             |
-    /// +---------------------------------------------------------------+
-    /// |                             cdw12                             |
-    /// +---------------------------------------------------------------+
-    /// |                             cdw13                             |
-    /// +---------------------------------------------------------------+
-    /// |                             cdw14                             |
-    /// +---------------------------------------------------------------+
-    /// |                             cdw15                             |
-    /// +---------------------------------------------------------------+
-    /// ```
-    NvmeSqe "NVMe command", 64 bytes {
-        /// Operation code; 0x7f: a command of Fabrics.
-        opcode with_opcode: 8 as Hex8 ["nvme.cmd.opc"],
-        /// Fused commands, and how data is described: 0x40, by an SGL.
-        flags with_flags: 8 as Hex8,
-        /// Which command it is.
-        command_id with_command_id: 16 as Le<u16> ["nvme.cmd.cid"],
-        /// Namespace; of commands of Fabrics, the first byte is their type.
-        nsid with_nsid: 32 as Le<u32> ["nvme.cmd.nsid"],
-        /// Command word 2.
-        cdw2 with_cdw2: 32 as Le<Hex32>,
-        /// Command word 3.
-        cdw3 with_cdw3: 32 as Le<Hex32>,
-        /// Metadata.
-        mptr with_mptr: 64 as Le<VirtualAddress>,
-        /// Where the data is; in the capsule, an offset.
-        address with_address: 64 as Le<VirtualAddress>,
-        /// Bytes of data, of keyed descriptors.
-        length with_length: 24 as Le<u32>,
-        /// Key of the data.
-        key with_key: 32 as Le<RKey>,
-        /// How the data is described.
-        sgl with_sgl: 8 as NvmeSgl,
-        /// Command word 10.
-        cdw10 with_cdw10: 32 as Le<Hex32>,
-        /// Command word 11.
-        cdw11 with_cdw11: 32 as Le<Hex32>,
-        /// Command word 12.
-        cdw12 with_cdw12: 32 as Le<Hex32>,
-        /// Command word 13.
-        cdw13 with_cdw13: 32 as Le<Hex32>,
-        /// Command word 14.
-        cdw14 with_cdw14: 32 as Le<Hex32>,
-        /// Command word 15.
-        cdw15 with_cdw15: 32 as Le<Hex32>,
     }
 }
 

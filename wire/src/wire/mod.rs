@@ -23,6 +23,7 @@ mod ext;
 mod infiniband;
 mod ip;
 mod ipoib;
+mod iscsi;
 mod lldp;
 mod lnet;
 mod mac_control;
@@ -31,6 +32,7 @@ mod mad_value;
 mod message;
 mod mrc;
 mod notice;
+mod nvme;
 mod pds;
 mod perf;
 mod perf_more;
@@ -62,7 +64,7 @@ pub use value::{
 };
 pub use {
     attribute::*, bth::*, cm::*, cm_value::*, congestion_control::*, erf::*, ethernet::*, ext::*,
-    infiniband::*, ip::*, ipoib::*, lldp::*, lnet::*, mac_control::*, mad::*, mad_value::*, message::*,
-    mrc::*, notice::*, pds::*, perf::*, perf_more::*, rpc::*, sa::*, secure::*, ses::*, smc::*, smp::*,
-    storage::*, tag::*, telemetry::*, tunnel::*, uet_value::*,
+    infiniband::*, ip::*, ipoib::*, iscsi::*, lldp::*, lnet::*, mac_control::*, mad::*, mad_value::*,
+    message::*, mrc::*, notice::*, nvme::*, pds::*, perf::*, perf_more::*, rpc::*, sa::*, secure::*, ses::*,
+    smc::*, smp::*, storage::*, tag::*, telemetry::*, tunnel::*, uet_value::*,
 };

@@ -31,6 +31,10 @@ impl IscsiOpcode {
     pub const RESPONSE: IscsiOpcode = IscsiOpcode(0x21);
     /// A target wants something.
     pub const ASYNC: IscsiOpcode = IscsiOpcode(0x32);
+    /// An initiator logs in.
+    pub const LOGIN_REQUEST: IscsiOpcode = IscsiOpcode(0x03);
+    /// The answer to it.
+    pub const LOGIN_RESPONSE: IscsiOpcode = IscsiOpcode(0x23);
 
     /// Its name; `None` for a number that is not assigned.
     pub fn name(self) -> Option<&'static str> {
@@ -40,6 +44,16 @@ impl IscsiOpcode {
     /// Whether a target sends it.
     pub fn is_of_target(self) -> bool {
         self.0 & 0x20 != 0
+    }
+
+    /// NOP-Out, Task Management, Text or Logout: one table has them all.
+    pub fn is_plain_request(self) -> bool {
+        matches!(self.0, 0x00 | 0x02 | 0x04 | 0x06)
+    }
+
+    /// NOP-In, Task Management, Text, Logout, Asynchronous Message or Reject of a target: one table has them all.
+    pub fn is_plain_reply(self) -> bool {
+        matches!(self.0, 0x20 | 0x22 | 0x24 | 0x26 | 0x32 | 0x3f)
     }
 }
 
@@ -268,7 +282,7 @@ header! {
         /// Number of the command.
         cmd_sn with_cmd_sn: 32 as Hex32 ["iscsi.cmdsn"],
         /// The next status that is expected.
-        exp_stat_sn with_exp_stat_sn: 32 as Hex32,
+        exp_stat_sn with_exp_stat_sn: 32 as Hex32 ["iscsi.expstatsn"],
         /// Operation code of the SCSI command.
         cdb_opcode with_cdb_opcode: 8 as ScsiOpcode,
         /// The rest of the command descriptor block.
@@ -329,11 +343,11 @@ header! {
         /// Tag of a SNACK.
         snack_tag with_snack_tag: 32 as Hex32,
         /// Number of the status.
-        stat_sn with_stat_sn: 32 as Hex32,
+        stat_sn with_stat_sn: 32 as Hex32 ["iscsi.statsn"],
         /// The next command that is expected.
-        exp_cmd_sn with_exp_cmd_sn: 32 as Hex32,
+        exp_cmd_sn with_exp_cmd_sn: 32 as Hex32 ["iscsi.expcmdsn"],
         /// The last command that may be sent.
-        max_cmd_sn with_max_cmd_sn: 32 as Hex32,
+        max_cmd_sn with_max_cmd_sn: 32 as Hex32 ["iscsi.maxcmdsn"],
         /// Data PDUs of a read.
         exp_data_sn with_exp_data_sn: 32 as Hex32,
         /// Bytes of a bidirectional read that were not moved.

@@ -149,7 +149,8 @@ fn stated(options: &Options) -> Vec<(String, String)> {
         order,
         reference,
     } = options;
-    let crate::dissect::Options { roce_ports, tunnels } = dissect;
+    // What a message is read as is nothing that an analysis is given.
+    let crate::dissect::Options { roce_ports, tunnels, upper: _ } = dissect;
     let all: [(&str, &dyn fmt::Debug); 14] = [
         ("roce_ports", roce_ports),
         ("tunnels", tunnels),

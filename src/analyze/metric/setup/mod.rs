@@ -73,12 +73,7 @@ impl<'a> Message<'a> {
 
     /// What the application put into it, without the zeros behind.
     fn private(&self) -> Box<[u8]> {
-        let bytes =
-            self.headers.layers().iter().find(|layer| layer.kind == Kind::CmPrivate).and_then(|layer| {
-                let from = layer.at as usize;
-                self.headers.frame().get(from..from + layer.len as usize)
-            });
-        let bytes = bytes.unwrap_or_default();
+        let bytes = self.headers.private_data().unwrap_or_default();
         let used = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
         bytes[..used].into()
     }

@@ -4,10 +4,12 @@ use super::{Body, Visitor, Walk, clip};
 use crate::{
     dissect::{Numbers, Problem},
     opcode::{Chain, Opcode},
-    upper::{Message, Protocol},
+    upper::{Application, Message, Protocol, nvme},
     wire::*,
 };
 
+/// Bytes of a management datagram of the first version.
+const MAD_SIZE: usize = 256;
 /// No transport's operation codes but MRC's are as high.
 const MRC_CODES: u8 = 0xc0;
 
@@ -156,7 +158,7 @@ impl<V: Visitor> Walk<'_, '_, V> {
         self.at = from;
     }
 
-    /// A message of an upper layer, where it can only be one.
+    /// A message of an upper layer, where it can only be one, or its queue pair is for that.
     fn message(&mut self, opcode: Opcode) {
         let from = self.at;
         let Some(end) = self.body.as_ref().map(|body| body.end.saturating_sub(body.pad as usize)) else {
@@ -165,9 +167,8 @@ impl<V: Visitor> Walk<'_, '_, V> {
         let bytes = self.frame.get(from..end.min(self.captured)).unwrap_or(&[]);
         let len = opcode.shape().ends.then_some(end.saturating_sub(from));
         let message = Message { bytes, len };
-        for part in
-            Protocol::of(message).map(|protocol| protocol.read(message)).iter().flat_map(|parts| parts.iter())
-        {
+        let Some(protocol) = self.options.upper_of(opcode).or_else(|| Protocol::of(message)) else { return };
+        for part in protocol.read(message).iter() {
             self.visitor.header(part.kind, from + part.at, part.len);
         }
     }
@@ -191,8 +192,18 @@ impl<V: Visitor> Walk<'_, '_, V> {
             Kind::CmSidrReq => CmSidrReq::view(bytes).map(|(req, _)| req.service_id()),
             _ => None,
         };
-        if service.is_some_and(ServiceId::is_rdma_cm) && self.has_ip_cm() {
+        let is_by_address = service.is_some_and(ServiceId::is_rdma_cm) && self.has_ip_cm();
+        if is_by_address {
             self.take::<IpCm>()?;
+        }
+        let is_of_nvme = match message {
+            Kind::CmReq => {
+                is_by_address && service.and_then(Application::of_service) == Some(Application::NvmeOf)
+            }
+            _ => self.options.upper == Some(Protocol::Nvme),
+        };
+        if let Some(kind) = nvme::private(message, bytes, self.left()).filter(|_| is_of_nvme) {
+            self.take_bytes(kind, kind.info()?.len)?;
         }
         self.take_bytes(Kind::CmPrivate, (from + size).saturating_sub(self.at)).map(|_| ())
     }
@@ -200,7 +211,7 @@ impl<V: Visitor> Walk<'_, '_, V> {
     /// The headers of a class, its attribute or the first record of a table, and the ports of a directed route.
     fn attribute(&mut self, class: MgmtClass, mad: &Mad, from: usize) -> Option<()> {
         let mut has_attribute = true;
-        for &kind in class.headers() {
+        for &kind in class.headers_of(mad.attribute_id().0) {
             let bytes = self.take_bytes(kind, kind.info()?.len)?;
             if let (Kind::Rmpp, Some((rmpp, _))) = (kind, Rmpp::view(bytes)) {
                 has_attribute = rmpp.begins_records(class);
@@ -208,7 +219,10 @@ impl<V: Visitor> Walk<'_, '_, V> {
         }
         let attribute = class.attribute(mad.attribute_id().0).filter(|_| has_attribute);
         for &kind in attribute.map_or(&[][..], |attribute| attribute.kinds) {
-            self.take_bytes(kind, kind.info()?.len)?;
+            let bytes = self.take_bytes(kind, kind.info()?.len)?;
+            if let (Kind::CongestionLog, Some((log, _))) = (kind, CongestionLog::view(bytes)) {
+                self.congestion_log(log.log_type(), from)?;
+            }
         }
         if class == MgmtClass::SUBN_DIRECTED {
             let rest = (from + SmpPath::AT).saturating_sub(self.at);
@@ -216,6 +230,21 @@ impl<V: Visitor> Walk<'_, '_, V> {
                 self.take_bytes(Kind::AttributeRest, rest)?;
             }
             self.take::<SmpPath>()?;
+        }
+        Some(())
+    }
+
+    /// What a log of congestion says of its node, and its events, up to those that are not used.
+    fn congestion_log(&mut self, of: CongestionLogType, from: usize) -> Option<()> {
+        let (head, event) = match of {
+            CongestionLogType::SWITCH => (Kind::SwitchCongestionLog, Kind::SwitchCongestionEvent),
+            CongestionLogType::ADAPTER => (Kind::CaCongestionLog, Kind::CaCongestionEvent),
+            _ => return Some(()),
+        };
+        self.take_bytes(head, head.info()?.len)?;
+        let len = event.info()?.len;
+        while self.at + len <= from + MAD_SIZE && self.left().get(..len)?.iter().any(|&byte| byte != 0) {
+            self.take_bytes(event, len)?;
         }
         Some(())
     }

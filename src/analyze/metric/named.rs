@@ -1,0 +1,57 @@
+//! Whose traffic flows carry, where their messages say it: for those whose set-up is not in the capture.
+
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+
+use super::{
+    Metric,
+    one_sided::{Sampled, hash},
+};
+use crate::{
+    analyze::packet::{Facts, key::Key},
+    upper::Application,
+};
+
+/// Flows that are named.
+const MOST_FLOWS: usize = 1 << 16;
+
+/// The metric.
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Named {
+    /// By the hashes of flows' keys, which are long; `None` where messages contradict each other.
+    flows: HashMap<u64, Option<Application>, RandomState>,
+    pub(crate) sampled: Sampled,
+}
+
+impl Named {
+    /// A message that can only be of this application.
+    pub(crate) fn note(&mut self, packet: &Facts, application: Application, frame: u64) {
+        if !self.sampled.takes(frame) {
+            return;
+        }
+        let Some(&key) = packet.key() else { return };
+        let known = self.flows.len();
+        match self.flows.get_mut(&hash(&key)) {
+            Some(of) if *of == Some(application) => {}
+            Some(of) => *of = None,
+            None if known < MOST_FLOWS => drop(self.flows.insert(hash(&key), Some(application))),
+            None => {}
+        }
+    }
+
+    /// Whose messages a flow carries, as far as these say it.
+    pub(crate) fn of(&self, key: &Key) -> Option<Application> {
+        self.flows.get(&hash(key)).copied().flatten()
+    }
+
+    /// Whether there is a flow that has a name.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.flows.is_empty()
+    }
+}
+
+impl Metric for Named {
+    fn heap_bytes(&self) -> usize {
+        self.flows.capacity() * (size_of::<(u64, Option<Application>)>() + 1)
+    }
+}
