@@ -511,15 +511,16 @@ fn a_bad_path_of_srv6_is_named_by_its_segments() {
 /// Half of all paths are bad, and none of them beside the other half: they are those of one plane, which an interface of its own recorded.
 #[test]
 fn a_bad_plane_is_named_once() {
-    for tap in ["sender", "receiver"] {
+    for (kind, tap) in [("mrc", "sender"), ("mrc", "receiver"), ("uet", "sender"), ("uet", "receiver")] {
         for (trouble, says) in [("loss = 0.1", "loses"), ("ce = 0.3", "is congested")] {
             if tap == "receiver" && says == "loses" {
                 continue;
             }
             let bad: String =
                 (1..16).step_by(2).map(|n| format!("[[path]]\nnumber = {n}\n{trouble}\n")).collect();
-            let text = format!("tap = \"{tap}\"\npaths = 16\nmessages = 32\nheeds_skip = false\n{bad}");
-            let played = played("mrc", &text);
+            let stays = if kind == "mrc" { "heeds_skip = false\n" } else { "" };
+            let text = format!("tap = \"{tap}\"\npaths = 16\nmessages = 32\n{stays}{bad}");
+            let played = played(kind, &text);
             let first = played.truth.contexts[0].paths[0].udp_src_port;
             let mut analysis = Analysis::new(Options::default());
             for (number, name) in [(0, "plane0"), (1, "plane1")] {
@@ -535,7 +536,7 @@ fn a_bad_plane_is_named_once() {
             let report = analysis.finish();
             let of = report.head.findings.iter().filter(|finding| finding.id == "path.bad");
             let said: Vec<&str> = of.map(|finding| &*finding.text).collect();
-            let [one] = said[..] else { panic!("{text}: {said:?}") };
+            let [one] = said[..] else { panic!("{kind}: {text}: {said:?}") };
             assert!(one.contains(&format!("the plane of interface plane1, with 16 paths, {says}")), "{one}");
         }
     }

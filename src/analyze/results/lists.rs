@@ -12,6 +12,7 @@ use std::{
 use foldhash::fast::FixedState;
 
 use super::{
+    alike::Alike,
     findings::Survey,
     rows,
     stopped::{Beside, Ending, LastWords},
@@ -48,6 +49,8 @@ pub(crate) struct Index<'a> {
     first: Vec<u32>,
     /// Episodes by time.
     episodes: Vec<At>,
+    /// Which flows are alike. It is made when the first one asks.
+    alike: OnceLock<Alike>,
     /// The pairs of source and destination of all flows, as hashes. They are made when the first row needs them.
     directions: OnceLock<HashSet<u64, FixedState>>,
     /// When each host last sent something. It is made for the first requester that gave up.
@@ -85,6 +88,7 @@ impl<'a> Index<'a> {
             connections: Vec::new(),
             first: Vec::new(),
             episodes: Vec::new(),
+            alike: OnceLock::new(),
             directions: OnceLock::new(),
             last_words: OnceLock::new(),
             applications: OnceLock::new(),
@@ -302,8 +306,13 @@ impl<'a> Index<'a> {
     /// not wrong.
     pub(super) fn goes(&self, key: &Key) -> bool {
         let hash = |key: &Key| FixedState::default().hash_one(key.with_queue_pair(0));
-        let all = || self.in_memory().map(|(_, flow)| hash(&flow.key)).collect();
+        let all = || self.alike().kinds().map(|at| hash(&self.flow(at).key)).collect();
         self.directions.get_or_init(all).contains(&hash(key))
+    }
+
+    /// Which flows are alike.
+    pub(super) fn alike(&self) -> &Alike {
+        self.alike.get_or_init(|| Alike::new(self.order.len(), self.in_memory(), |at| self.flow(at)))
     }
 
     /// Writes the counts of the flow at a place into a row that is new, or holds an older [outline](rows::outline).

@@ -1,5 +1,6 @@
 //! From what was tracked to what is reported: rows, long lists made row by row, findings.
 
+mod alike;
 mod findings;
 mod links;
 mod lists;

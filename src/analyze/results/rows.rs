@@ -166,7 +166,7 @@ pub(crate) fn outline(row: &mut report::Flow, flow: &Flow, peer: Option<&Flow>, 
 
 /// Losses of requests and of responses, as an [`outline`] has them.
 pub(super) fn losses(flow: &Flow, peer: Option<&Flow>) -> [report::Losses; 2] {
-    [lost_requests(flow), lost_responses(flow, peer)].map(|found| shown_losses(found, flow))
+    [flow.requests.counts.losses(), lost_responses(flow, peer)].map(|found| shown_losses(found, flow))
 }
 
 fn fill_counts(row: &mut report::Flow, flow: &Flow, peer: Option<&Flow>, verified: bool, in_full: bool) {
@@ -298,15 +298,11 @@ fn path_mtu(flow: &Flow, peer: Option<&Flow>) -> Option<Mtu> {
 /// By [`Place`], what was lost there.
 type Lost = [Bounds; Place::ALL.len()];
 
-fn lost_requests(flow: &Flow) -> Lost {
-    Place::ALL.map(|place| flow.requests.counts.lost_at(place))
-}
-
 /// Losses of responses that a requester waits for: the data of READs, which is tracked, and the results of atomics. A requester whose
 /// atomic is not answered sends it again, or waits still. Of a flow that has ACKs only, it is those.
 fn lost_responses(flow: &Flow, peer: Option<&Flow>) -> Lost {
     let counts = &flow.responses.counts;
-    let mut losses = Place::ALL.map(|place| counts.lost_at(place));
+    let mut losses = counts.losses();
     let (atomics, acks) = (flow.responses.atomics(), flow.responses.acks_seen);
     if atomics > 0 {
         let unanswered = peer.map_or(u64::MAX, |peer| peer.requests.sent_again_or_waiting());
@@ -325,7 +321,7 @@ fn lost_responses(flow: &Flow, peer: Option<&Flow>) -> Lost {
 
 fn requests(to: &mut report::Stream, flow: &Flow, verified: bool, in_full: bool) {
     let (counts, gap_psns) = (&flow.requests.counts, flow.requests.seq.rare.holes.psns());
-    stream(to, counts, lost_requests(flow), gap_psns, flow, verified, in_full);
+    stream(to, counts, flow.requests.counts.losses(), gap_psns, flow, verified, in_full);
     let goes_back = flow.requests.seq.recovery_mode() == report::RecoveryMode::GoBackN;
     place_reordering(to, if goes_back { to.triggers.nak } else { 0 });
 }

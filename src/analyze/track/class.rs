@@ -110,7 +110,7 @@ pub(crate) struct Trouble {
     /// By class, in the order of [`DECIDED`].
     evidence: [[u32; Evidence::ALL.len()]; DECIDED.len()],
     pub(crate) triggers: [u32; Trigger::ALL.len()],
-    /// See [`Counts::lost_at`].
+    /// See [`Counts::losses`].
     pub(crate) losses: [Bounds; Place::ALL.len()],
     /// See [`Counts::episodes_at`].
     episodes: [Episodes; Place::ALL.len()],
@@ -255,15 +255,24 @@ impl Counts {
         }
     }
 
-    /// Packets lost at this place: at least one with each proved episode.
-    pub(crate) fn lost_at(&self, place: Place) -> Bounds {
-        let mut bounds = self.trouble().losses[place as usize];
-        bounds.least = bounds.least.max(self.episodes_at(place).certain);
-        bounds.most = bounds.most.max(bounds.least);
-        if place == Place::Upstream {
-            bounds.add(0, self.perhaps as u64);
+    /// Packets lost, by [`Place`]: at least one with each proved episode.
+    #[inline]
+    pub(crate) fn losses(&self) -> [Bounds; Place::ALL.len()] {
+        let mut all = [Bounds::default(); Place::ALL.len()];
+        if let Some(Trouble { losses, episodes, .. }) = self.trouble.get() {
+            for (bounds, (found, shown)) in all.iter_mut().zip(losses.iter().zip(episodes)) {
+                *bounds = *found;
+                bounds.least = bounds.least.max(shown.certain);
+                bounds.most = bounds.most.max(bounds.least);
+            }
         }
-        bounds
+        all[Place::Upstream as usize].add(0, self.perhaps.into());
+        all
+    }
+
+    /// Packets lost at this place.
+    pub(crate) fn lost_at(&self, place: Place) -> Bounds {
+        self.losses()[place as usize]
     }
 
     /// Up to so many were lost at this place perhaps, whatever was found so far.

@@ -115,15 +115,13 @@ impl Group {
     }
 
     /// Whether the evidence is as wide as the group: flows of one pair of hosts are no evidence for a wider group.
-    fn is_as_wide_as_said(self, affected: &[&Flow]) -> bool {
-        let differ = |of: fn(&Flow) -> (Address, Address)| {
-            let mut values = affected.iter().filter(|flow| self.holds(flow)).map(|flow| of(flow));
-            values.next().is_some_and(|first| values.any(|value| value != first))
-        };
+    fn is_as_wide_as_said<'a>(self, affected: impl Iterator<Item = &'a Flow>) -> bool {
         match self {
             Group::Between(..) | Group::Path(..) => true,
             Group::To(_) | Group::From(_) | Group::Dscp(_) | Group::Vlan(_) => {
-                differ(|flow| (flow.key.source(), flow.key.destination()))
+                let hosts = |flow: &Flow| (flow.key.source(), flow.key.destination());
+                let mut pairs = affected.filter(|flow| self.holds(flow)).map(hosts);
+                pairs.next().is_some_and(|first| pairs.any(|pair| pair != first))
             }
         }
     }
@@ -177,25 +175,28 @@ impl Common {
     }
 }
 
-/// All flows that could be affected, and the group that best explains why these are.
-pub(super) fn find<'a>(
+/// All flows that could be affected, by their places, and the group that best explains why these are.
+pub(super) fn find(
     affected: &[Case],
-    could_be: impl Iterator<Item = &'a Flow>,
-    index: &Index<'a>,
+    could_be: impl Iterator<Item = usize>,
+    index: &Index<'_>,
 ) -> (Share, Option<Common>) {
-    let flows: Vec<&Flow> = affected.iter().map(|case| index.flow(case.at as usize)).collect();
-    let groups = frequent(&flows);
+    let flows = || affected.iter().map(|case| case.at as usize);
+    let alike = index.alike();
+    let kinds: Vec<_> = alike.counted(flows()).map(|(at, n)| (index.flow(at), n)).collect();
+    let groups = frequent(&kinds);
     let mut all = Share { affected: affected.len() as u64, all: 0 };
     let mut sizes: HashMap<Group, u64, RandomState> = HashMap::default();
     let ways: Vec<_> = WAYS.iter().zip(&groups).filter(|(_, groups)| !groups.is_empty()).collect();
     for (group, _) in groups.iter().flatten() {
         sizes.insert(*group, 0);
     }
-    for flow in could_be {
-        all.all += 1;
+    for (at, n) in alike.counted(could_be) {
+        all.all += n;
+        let flow = index.flow(at);
         for (way, _) in &ways {
             if let Some(size) = way(flow).and_then(|group| sizes.get_mut(&group)) {
-                *size += 1;
+                *size += n;
             }
         }
     }
@@ -206,7 +207,7 @@ pub(super) fn find<'a>(
         let inside = Share { affected, all: sizes.get(&group).copied().unwrap_or(0).max(affected) };
         let common = Common { group, inside, outside: all.without(inside), tries };
         let is_best = best.as_ref().is_none_or(|best| common.ln_chance() < best.ln_chance() - 1e-9);
-        if is_best && common.stands_out() && group.is_as_wide_as_said(&flows) {
+        if is_best && common.stands_out() && group.is_as_wide_as_said(flows().map(|at| index.flow(at))) {
             best = Some(common);
         }
     }
@@ -214,11 +215,11 @@ pub(super) fn find<'a>(
 }
 
 /// For each property: the groups with several of these flows, and the number of these flows in them.
-fn frequent(flows: &[&Flow]) -> [Vec<(Group, u64)>; WAYS.len()] {
+fn frequent(kinds: &[(&Flow, u64)]) -> [Vec<(Group, u64)>; WAYS.len()] {
     WAYS.map(|way| {
         let mut counts: HashMap<Group, u64, RandomState> = HashMap::default();
-        for group in flows.iter().filter_map(|flow| way(flow)) {
-            *counts.entry(group).or_default() += 1;
+        for (group, n) in kinds.iter().filter_map(|&(flow, n)| Some((way(flow)?, n))) {
+            *counts.entry(group).or_default() += n;
         }
         let mut groups: Vec<_> = counts.into_iter().filter(|&(_, n)| n >= MIN_FLOWS).collect();
         groups.sort_unstable_by_key(|&(group, n)| (std::cmp::Reverse(n), group));

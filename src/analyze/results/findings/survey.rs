@@ -159,9 +159,8 @@ fn by_cause(
     let mut causes: Vec<(Common, Vec<Case>)> = Vec::new();
     let rest = loop {
         let is_free = |flow: &Flow| !causes.iter().any(|(common, _)| common.group.holds(flow));
-        let could_be = index.in_memory().map(|(_, flow)| flow);
-        let could_be = could_be.filter(|flow| rule.concerns(flow, kind.needs) && is_free(flow));
-        let (all, common) = cause::find(&cases, could_be, index);
+        let could_be = index.in_memory().filter(|(_, flow)| rule.concerns(flow, kind.needs) && is_free(flow));
+        let (all, common) = cause::find(&cases, could_be.map(|(at, _)| at), index);
         let Some(common) = common.filter(|_| causes.len() < MAX_CAUSES) else { break all };
         let is_mine = |case: &Case| common.group.holds(index.flow(case.at as usize));
         let (mine, others) = cases.into_iter().partition(is_mine);
