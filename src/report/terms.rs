@@ -405,6 +405,7 @@ terms! {
         Data = "data" "the data's address and key": "Proved: data went to the address, with the key, that a clear-to-send element had.",
         Elements = "elements" "clear-to-send elements": "Looks like it: clear-to-send elements that count up, and no data of theirs in the capture.",
         Immediate = "immediate" "immediate data": "Looks like it: the immediate data of WRITEs is the size of what they carry, and no elements are in the capture.",
+        Slots = "slots" "addresses of slots": "Looks like it: WRITEs as long as elements go to slots that follow each other, each before a message the other way that has immediate data; their fields, and the immediate data, were cut.",
     }
 
     /// The layout of clear-to-send elements. The names of NCCL's versions are those that have it.

@@ -192,12 +192,47 @@ fn cut_frames_look_like_it() {
     assert_eq!(firsts(&all), firsts(&whole));
 }
 
-/// In 64 bytes there are no addresses: nothing is found, and it is said why.
+/// In 64 bytes there is no length of a message: its packets show it. Keys and elements are not there.
+#[test]
+fn frames_cut_in_the_reth_look_like_it() {
+    for (name, by) in [
+        ("nccl_qps4_split", RecognizedBy::Immediate),
+        ("nccl_ring", RecognizedBy::Immediate),
+        ("nccl_sizes", RecognizedBy::Immediate),
+        ("nccl_ar", RecognizedBy::Immediate),
+        ("nccl_late_recv", RecognizedBy::Immediate),
+        ("nccl_peer_dies_busy", RecognizedBy::Slots),
+    ] {
+        let file = format!("{name}-A.pcap.zst");
+        let whole = found(&file);
+        let all = report(&file, |_| true, 64).head.collectives.expect("collectives");
+        assert!(all.connections.iter().all(|one| one.recognized_by == by), "{name}");
+        let rows = |all: &Collectives| {
+            let row = |one: &CollectiveRequest| {
+                let of = &all.connections[one.connection];
+                let times = [one.cts_ns, one.first_data_ns, one.last_data_ns, one.acknowledged_ns];
+                // One that did not end is as long as what was seen of it.
+                let bytes = if one.is_complete == Some(true) { one.bytes } else { 0 };
+                (of.sender.clone(), of.queue_pairs.clone(), one.index, one.is_complete, bytes, times)
+            };
+            let mut rows: Vec<_> = all.requests.iter().map(row).collect();
+            rows.sort();
+            rows
+        };
+        assert_eq!(rows(&all), rows(&whole), "{name}");
+        let is_said = |one: &CollectiveRequest| {
+            one.immediate.is_some() || !one.is_complete.unwrap() || one.why.contains_key("immediate")
+        };
+        assert!(all.requests.iter().all(is_said), "{name}");
+    }
+}
+
+/// In 54 bytes there is nothing behind the BTH: nothing is found, and it is said why.
 #[test]
 fn frames_cut_too_short_are_said() {
     let scratch = Scratch::new("collectives-cut");
     let cut = scratch.join("cut.pcap");
-    ended(cli().args(["rewrite", "--snaplen", "64", "pcaps/nccl_sizes-A.pcap.zst"]).arg(&cut));
+    ended(cli().args(["rewrite", "--snaplen", "54", "pcaps/nccl_sizes-A.pcap.zst"]).arg(&cut));
     let said = printed(cli().arg("collectives").arg(&cut));
     assert!(said.contains("No collectives") && said.contains("frames are cut"), "{said}");
     // The picture says the same.
@@ -214,7 +249,9 @@ fn nothing_is_claimed_of_other_programs() {
     for entry in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("pcaps")).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
         if !name.starts_with("nccl_") && name.contains(".pcap") {
-            assert_eq!(report(&name, |_| true, usize::MAX).head.collectives, None, "{name}");
+            for longest in [usize::MAX, 64] {
+                assert_eq!(report(&name, |_| true, longest).head.collectives, None, "{name} {longest}");
+            }
         }
     }
 }

@@ -180,6 +180,34 @@ fn frames_that_were_cut_behind_the_fields_of_elements_show_all() {
     }
 }
 
+/// Behind 64 bytes are the keys, lengths and fields of elements, and the immediate data of messages of one packet; behind 96 the elements only. On
+/// several queue pairs, elements show which of these are of one connection.
+#[test]
+fn frames_that_were_cut_before_the_fields_of_elements_look_like_it() {
+    for snaplen in [64, 96] {
+        for (more, ranks) in [
+            ("version = \"2.8\"", 4),
+            ("version = \"2.12\"", 4),
+            ("version = \"2.30\"", 4),
+            ("queue_pairs = 4\nclosing = true", 4),
+            ("queue_pairs = 4\nsplit = false", 4),
+            ("channels = 2\nqueue_pairs = 3", 4),
+            ("channels = 2\nrails = 2", 4),
+            ("algorithm = \"all_to_all\"\nranks = 5\nqueue_pairs = 2", 5),
+            ("algorithm = \"tree\"\nranks = 7", 7),
+            // Each message is one packet.
+            ("size = \"8KiB\"\nchunk = \"1KiB\"", 4),
+        ] {
+            let (_, found) = check(&format!("snaplen = {snaplen}\n{more}"), ranks);
+            for one in &found.connections {
+                assert!(matches!(one.recognized_by.name(), "immediate" | "slots"), "{one:?}");
+                assert_eq!((one.layout.name(), one.element_bytes), ("unknown", None));
+                assert!(one.why.contains_key("element_bytes"), "{one:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn topologies_and_bandwidths_are_those_of_hosts() {
     for (topology, ranks, more) in [
@@ -215,6 +243,10 @@ fn nothing_is_claimed_of_other_traffic() {
         let played = played(&format!("operations = 0\ndecoys = [{decoy:?}]"));
         assert!(played.frames(0).count() > 100, "{decoy}");
         assert!(report(&played, 4).is_none(), "{decoy}");
+        for snaplen in [54, 58, 64, 74, 96] {
+            let cut = self::played(&format!("operations = 0\ndecoys = [{decoy:?}]\nsnaplen = {snaplen}"));
+            assert!(report(&cut, 4).is_none(), "{decoy} {snaplen}");
+        }
     }
     check("decoys = [\"perftest\", \"storage\", \"gin\"]", 4);
 }
@@ -357,4 +389,17 @@ fn stragglers_are_told_where_requests_overlap_and_hosts_are_apart() {
     assert!(blamed.is_none(), "{blamed:?}");
     let path = "[[fault]]\nwhat = \"slow_path\"\nrank = 1\nto = 0\nfactor = 8\noperation = 2";
     check_straggler_of(7, &format!("{tree}{path}"), "10.0.0.2");
+}
+
+/// An element that is lost is of the path that it took, against the data. Who begins an operation late because the one before had not ended for it was
+/// not late itself.
+#[test]
+fn losses_of_elements_and_of_the_operation_before_are_of_their_path() {
+    let lossy = |to: u32| format!("[[fault]]\nwhat = \"lossy_path\"\nrank = 1\nto = {to}\nshare = 0.02");
+    for queue_pairs in ["", "queue_pairs = 4\nclosing = true\n"] {
+        let all_to_all = "seed = 2\nalgorithm = \"all_to_all\"\nranks = 5\nsize = \"2MiB\"\n";
+        check_straggler_of(5, &format!("{all_to_all}{queue_pairs}{}", lossy(2)), "10.0.0.2");
+    }
+    let tree = "seed = 2\nalgorithm = \"tree\"\nranks = 7\nsize = \"2MiB\"\n";
+    check_straggler_of(7, &format!("{tree}{}", lossy(0)), "10.0.0.2");
 }

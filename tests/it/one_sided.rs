@@ -140,6 +140,53 @@ fn gpu_puts_among_collectives_are_one_sided_and_nothing_else_is() {
     }
 }
 
+/// What programs send: puts with a FETCH_ADD behind them (GIN, DeepEP), or with a flag of 8 bytes (NVSHMEM); READs of blocks with immediate data at
+/// the end of a request (NIXL); WRITEs over several queue pairs of two rails (Mooncake).
+#[test]
+fn each_kind_has_its_operations_sizes_and_signals() {
+    let of = |connections: &str| {
+        let report = analyzed(connections, Options::default());
+        assert!(report.head.collectives.is_none(), "{connections}");
+        report.head.one_sided.unwrap_or_else(|| panic!("{connections}"))
+    };
+    let put = "{ op = \"write\", size = \"7KiB\", count = 4 }, { op = \"fetch_add\" }";
+    let flag = "{ op = \"write\", size = \"16KiB\" }, { op = \"write\", size = \"8B\" }";
+    let read = "{ op = \"read\", size = \"32KiB\", count = 200 }, { op = \"write_imm\", size = \"0B\" }";
+    for (repeat, operations, counts, bytes, most) in [
+        (60, put, (240, 0, 60, 0, Some(0)), 240 * 7168, 7168),
+        (60, flag, (120, 0, 0, 0, Some(60)), 60 * (16384 + 8), 16384),
+        (3, read, (3, 600, 0, 3, Some(3)), 600 << 15, 1 << 15),
+    ] {
+        let found = of(&format!("[[connection]]\nrepeat = {repeat}\noperations = [{operations}]\n"));
+        let [one] = &found.queue_pairs[..] else { panic!("{found:?}") };
+        assert_eq!((one.writes, one.reads, one.atomics, one.immediates, one.small_writes), counts, "{one:?}");
+        assert_eq!(one.written_bytes + one.read_bytes.unwrap(), bytes, "{one:?}");
+        let sizes = one.size_bytes.as_ref().unwrap();
+        assert_eq!((sizes.count, sizes.max), (counts.0 + counts.1 + counts.2, most), "{one:?}");
+    }
+    let mut text = String::new();
+    for (n, rail) in [0, 0, 1].into_iter().enumerate() {
+        if n != 1 {
+            for (end, side) in [(1, "left"), (2, "right")] {
+                text += &format!(
+                    "[[host]]\nname = \"h{rail}{end}\"\naddress = \"10.{rail}.0.{end}\"\nside = \"{side}\"\n"
+                );
+            }
+        }
+        text += &format!(
+            "[[connection]]\nfrom = \"h{rail}1\"\nto = \"h{rail}2\"\noperations = [{{ op = \"write\", size = \"64KiB\", count = {} }}]\n",
+            [100, 50, 50][n]
+        );
+    }
+    let found = of(&text);
+    let rails: Vec<_> =
+        found.rails.iter().map(|one| (one.queue_pairs, one.written_bytes, one.share_ratio)).collect();
+    assert_eq!(rails, [(2, 150 << 16, Some(0.75)), (1, 50 << 16, Some(0.25))]);
+    let mut shares: Vec<f64> = found.queue_pairs.iter().map(|one| one.rail_ratio).collect();
+    shares.sort_by(f64::total_cmp);
+    assert_eq!(shares, [50.0 / 150.0, 100.0 / 150.0, 1.0]);
+}
+
 /// perftest writes one buffer again and again; UCX, MPI and storage have messages; NCCL's requests are collectives.
 #[test]
 fn no_real_application_is_taken_for_it() {

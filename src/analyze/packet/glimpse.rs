@@ -9,15 +9,17 @@ use crate::{
 };
 
 /// Addresses, keys and immediate data of a WRITE or a READ request over a reliable connection: of a packet that has a RETH, or immediate
-/// data. Or whose message a SEND carries. Threads that prepare frames hand it on beside them.
+/// data, as much as was captured. Or whose message a SEND carries. Threads that prepare frames hand it on beside them.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Glimpse {
-    /// The RETH's address and key; `None` without a RETH.
+    /// The RETH's address and key; `None` without a RETH, and of one that was cut.
     pub(crate) memory: Option<(u64, u32)>,
+    /// The address of a RETH that was cut behind it.
+    pub(crate) address: Option<u64>,
     pub(crate) immediate: Option<u32>,
     /// The payload, where it can be a clear-to-send slot: as much of it as was captured.
     pub(crate) slot: Option<Box<[u8]>>,
-    /// It is as long as a clear-to-send slot, and its fields were not captured.
+    /// It is as long as a clear-to-send slot, or has immediate data, and these were not captured.
     pub(crate) is_cut: bool,
     /// Of a SEND: whose message it can only be.
     pub(crate) application: Option<Application>,
@@ -39,18 +41,33 @@ impl Glimpse {
             return Some(Glimpse { application: Some(application), ..Glimpse::default() });
         }
         let (memory, rest) = match shape.has_reth {
-            true => Reth::view(behind).map(|(reth, rest)| (Some((reth.va().0, reth.r_key().0)), rest))?,
+            true => match Reth::view(behind) {
+                Some((reth, rest)) => (Some((reth.va().0, reth.r_key().0)), rest),
+                None => return Glimpse::of_cut_reth(opcode, payload, behind),
+            },
             false => (None, behind),
         };
-        let immediate = if has_immediate(opcode) { Some(ImmDt::view(rest)?.0.data().0) } else { None };
-        let is_only =
-            shape.operation == Some(Operation::Write) && shape.begins && shape.ends && immediate.is_none();
+        let immediate = match has_immediate(opcode) {
+            true => ImmDt::view(rest).map(|(immediate, _)| immediate.data().0),
+            false => None,
+        };
+        let is_write = shape.operation == Some(Operation::Write);
+        let is_only = is_write && shape.begins && shape.ends && !has_immediate(opcode);
         let is_as_long = is_only && element::may_be(payload);
         let captured = &rest[..rest.len().min(payload as usize)];
         let is_slot = is_as_long && Slot::read(captured, payload).is_some();
         let slot = is_slot.then(|| Box::from(captured));
-        let is_cut = is_as_long && !is_slot && captured.len() < payload as usize;
-        Some(Glimpse { memory, immediate, slot, is_cut, application: None })
+        let is_cut = is_as_long && !is_slot && captured.len() < payload as usize
+            || has_immediate(opcode) && immediate.is_none();
+        Some(Glimpse { memory, address: None, immediate, slot, is_cut, application: None })
+    }
+
+    /// What is left of a WRITE whose RETH was cut: of 64 bytes of a frame, mostly the address.
+    #[cold]
+    fn of_cut_reth(opcode: Opcode, payload: u32, behind: &[u8]) -> Option<Glimpse> {
+        let is_write = opcode.operation() == Some(Operation::Write);
+        let address = behind.first_chunk().map(|bytes| u64::from_be_bytes(*bytes));
+        is_write.then(|| Glimpse { address, is_cut: may_begin_view(opcode, payload), ..Glimpse::default() })
     }
 
     /// Whether it was read of the payload: a clear-to-send slot, or a message that says whose it is.

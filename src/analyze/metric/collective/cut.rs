@@ -46,6 +46,8 @@ pub(super) struct Timed {
     pub(super) time: RequestTime,
     /// Of its time on the network, how much longer than usual its element took to its sender: on the path of data the other way.
     pub(super) asking_ns: u64,
+    /// Of its time, until its element was retransmitted, which the path of data the other way had lost.
+    pub(super) lost_cts_ns: u64,
     /// Its time in parts.
     pub(super) pieces: Vec<Piece>,
 }
@@ -58,10 +60,8 @@ impl Timed {
         let first = chunks().map(|chunk| chunk.first.1).min();
         let queued = chunks().min_by_key(|chunk| chunk.first.1).map(|chunk| chunk.queued);
         let last = chunks().map(|chunk| chunk.last.1).max();
-        let is_ended = |chunk: &Chunk| {
-            chunk.immediate.is_some()
-                || chunks().any(|other| other.way == chunk.way && other.immediate.is_some())
-        };
+        let is_ended =
+            |chunk: &Chunk| chunk.is_ended || chunks().any(|other| other.way == chunk.way && other.is_ended);
         let single = request.cts.as_ref().is_none_or(|cts| cts.elements.len() == 1);
         let bytes = chunks().filter(|chunk| !chunk.is_closing).map(|chunk| u64::from(chunk.bytes)).sum();
         let whole = match (request.immediate, single && of.big + of.little > 0) {
@@ -101,6 +101,7 @@ impl Timed {
             operation: None,
             time: RequestTime::default(),
             asking_ns: 0,
+            lost_cts_ns: 0,
             pieces: Vec::new(),
         }
     }
@@ -153,6 +154,7 @@ impl Timed {
         let paused = union(in_data.into_iter().chain(held), (begin, end));
         let recovering_only = total(&recovering).saturating_sub(overlap(&recovering, &paused));
         time.paused_ns = ns(total(&paused));
+        self.lost_cts_ns = ns(lost_cts);
         time.recovering_ns = ns(recovering_only.saturating_add(lost_cts));
         time.transfer_ns = time.network_ns.saturating_sub(time.paused_ns.saturating_add(time.recovering_ns));
         self.cut_transfer(&mut time, all, network, request, &ways);

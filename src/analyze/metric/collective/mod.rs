@@ -64,6 +64,9 @@ pub(crate) struct Collectives {
     #[serde(with = "crate::stored::roomy")]
     ways: Vec<Way>,
     places: HashMap<Key, u32, RandomState>,
+    /// The place that was looked up last: packets of a flow follow each other.
+    #[serde(skip)]
+    recent: Option<(Key, u32)>,
     connections: Vec<Connection>,
     /// Connections between two addresses, and those whose elements have a key.
     between: HashMap<Pair, Vec<u32>, RandomState>,
@@ -141,6 +144,10 @@ struct Chunk {
     again: Option<i64>,
     acknowledged: Option<i64>,
     immediate: Option<u32>,
+    /// A WRITE with immediate data ended it, whether that was captured or cut.
+    is_ended: bool,
+    /// Its length was cut, and it goes on: with so many bytes a packet.
+    goes_on: Option<u32>,
     /// It has no data of the request: a WRITE that ends it.
     is_closing: bool,
     resent: u32,
@@ -188,7 +195,7 @@ impl Collectives {
             Some(Operation::Write) => self.on_write(key, packet, frame, glimpse),
             Some(Operation::Acknowledge) => self.on_acknowledge(key, packet),
             Some(Operation::Cnp) => {
-                if let Some(at) = self.places.get(&key).copied()
+                if let Some(at) = self.place(&key)
                     && let Some(way) = self.ways.get_mut(at as usize)
                 {
                     way.cnp(packet.time());
@@ -198,9 +205,20 @@ impl Collectives {
         }
     }
 
+    /// The place of a way.
+    #[inline(always)]
+    fn place(&mut self, key: &Key) -> Option<u32> {
+        if let Some((_, at)) = self.recent.filter(|(recent, _)| recent == key) {
+            return Some(at);
+        }
+        let at = *self.places.get(key)?;
+        self.recent = Some((*key, at));
+        Some(at)
+    }
+
     /// The way of a packet, if this is where it was seen first.
     fn way(&mut self, key: Key, packet: &Facts, may_begin: bool) -> Option<u32> {
-        if let Some(&at) = self.places.get(&key) {
+        if let Some(at) = self.place(&key) {
             let way = self.ways.get(at as usize)?;
             return (way.vantage == packet.vantage()).then_some(at);
         }
@@ -215,7 +233,7 @@ impl Collectives {
 
     /// A packet that was recorded at another place before: an element that arrives.
     fn see_again(&mut self, key: &Key, packet: &Facts) {
-        let known = self.places.get(key).and_then(|&at| self.ways.get(at as usize));
+        let known = self.place(key).and_then(|at| self.ways.get(at as usize));
         let Some(way) = known.filter(|way| way.vantage != packet.vantage()) else { return };
         let Some((connection, request)) = way.element(packet.psn().0) else { return };
         let of = self.connections.get_mut(connection as usize);
@@ -231,18 +249,20 @@ impl Collectives {
         let (psn, time) = (packet.psn().0, packet.time());
         let Some(way) = self.ways.get_mut(at as usize) else { return };
         let step = way.step(psn, time, shape.begins);
-        let queued = self.queues.pass(way.key.src, (at, time), packet.payload());
+        let queued = self.queues.pass((way.key.src, &mut way.adapter), (at, time), packet.payload());
         let is_again = step != Step::New;
-        let known = self.chunk_of(at, psn);
-        if shape.begins && !(is_again && known.is_some()) {
+        if shape.begins && !(is_again && self.chunk_of(at, psn).is_some()) {
             let Some(glimpse) = glimpse else { return };
             if let Some(slot) = glimpse.slot.as_deref().and_then(|slot| Slot::read(slot, packet.payload()))
                 && !matches!(self.ways.get(at as usize).map(|way| way.role), Some(Role::Data(_)))
             {
                 return self.on_slot(at, slot, glimpse, (frame, time, psn));
             }
-            let Some((va, rkey)) = glimpse.memory else { return };
-            self.on_message(at, (va, rkey), packet, (frame, queued));
+            // Of a RETH that was cut, the length is that of the packets that follow.
+            let memory = glimpse.memory.unwrap_or((glimpse.address.unwrap_or(0), 0));
+            self.on_message(at, memory, packet, (frame, queued));
+        } else if !shape.begins {
+            self.go_on(at, psn, packet);
         }
         let Some(chunk) = self.chunk_of(at, psn) else { return };
         let immediate = glimpse.and_then(|glimpse| glimpse.immediate);
@@ -252,11 +272,38 @@ impl Collectives {
             _ => of.last = of.last.max((frame, time)),
         }
         of.resent += u32::from(step == Step::Again { was_seen: true });
+        of.is_ended |= has_immediate(packet.opcode());
         if let Some(immediate) = immediate
             && of.immediate.is_none()
         {
             of.immediate = Some(immediate);
             self.close(at, chunk, immediate);
+        }
+    }
+
+    /// A message whose length was cut is as long as its packets.
+    fn go_on(&mut self, at: u32, psn: u32, packet: &Facts) {
+        let Some(way) = self.ways.get(at as usize).filter(|way| way.is_cut) else { return };
+        let ahead = |chunk: u32| self.chunks.get(chunk as usize).map_or(-1, |of| psn_distance(psn, of.psn));
+        let is_open = |&&chunk: &&u32| self.chunks.get(chunk as usize).is_some_and(|of| of.goes_on.is_some());
+        let last = way.chunks.back().filter(is_open).copied();
+        let of = match last {
+            Some(last) if ahead(last) > 0 => Some(last),
+            // One of the last ones that was not whole when others began.
+            _ => {
+                let before = way.chunks.iter().rev().take(LOOK_BACK).filter(|&&chunk| ahead(chunk) > 0);
+                before.min_by_key(|&&chunk| ahead(chunk)).filter(is_open).copied()
+            }
+        };
+        let Some(of) = of.and_then(|chunk| self.chunks.get_mut(chunk as usize)) else { return };
+        let Some(each) = of.goes_on else { return };
+        let packets = psn_distance(psn, of.psn).unsigned_abs();
+        if psn_distance(psn, of.last_psn) > 0 {
+            of.last_psn = psn;
+            of.bytes = packets.saturating_mul(each).saturating_add(packet.payload());
+        }
+        if packet.opcode().shape().ends {
+            of.goes_on = None;
         }
     }
 
@@ -280,7 +327,9 @@ impl Collectives {
         };
         let pair = way_pair(&self.ways, at);
         let Some(of) = self.connections.get_mut(connection as usize) else { return };
-        if let Some(known) = of.requests.iter_mut().rev().take(512).find(|known| known.index == slot.index) {
+        let is_next = of.requests.last().is_none_or(|last| last.index < slot.index);
+        let last_ones = of.requests.iter_mut().rev().take(if is_next { 0 } else { 512 });
+        if let Some(known) = last_ones.into_iter().find(|known| known.index == slot.index) {
             if let Some(cts) = &mut known.cts {
                 cts.again = Some(time);
             }
@@ -344,14 +393,14 @@ impl Collectives {
             self.not_kept += 1;
             return;
         }
-        let bytes = packet.dma_len().unwrap_or(0);
+        let is_only = packet.opcode().shape().ends;
+        let goes_on = (packet.dma_len().is_none() && !is_only).then(|| packet.payload());
+        let bytes = packet.dma_len().unwrap_or(packet.payload());
         let (chunk, time, psn) = (self.chunks.len() as u32, packet.time(), packet.psn().0);
         let Some(way) = self.ways.get_mut(at as usize) else { return };
-        let packets = match packet.opcode().shape().ends {
-            true => 1,
-            false => bytes.div_ceil(packet.payload().max(1)).max(1),
-        };
-        way.mtu = way.mtu.max(if packets > 1 { packet.payload() } else { 0 });
+        let packets = if is_only { 1 } else { bytes.div_ceil(packet.payload().max(1)).max(1) };
+        way.mtu = way.mtu.max(if is_only { 0 } else { packet.payload() });
+        way.is_cut |= goes_on.is_some();
         way.add_chunk(chunk);
         let current = way.current;
         self.chunks.push(Chunk {
@@ -367,6 +416,8 @@ impl Collectives {
             again: None,
             acknowledged: None,
             immediate: None,
+            is_ended: false,
+            goes_on,
             is_closing: false,
             resent: 0,
         });
@@ -402,7 +453,13 @@ impl Collectives {
         if way.loose.is_empty() {
             self.loose.entry(way.key.pair()).or_default().push(at);
         }
-        way.loose.push(chunk);
+        // In their order: one whose beginning was lost comes late.
+        let Some(psn) = self.chunks.get(chunk as usize).map(|chunk| chunk.psn) else { return };
+        let is_later = |&&other: &&u32| {
+            self.chunks.get(other as usize).is_some_and(|other| psn_distance(other.psn, psn) > 0)
+        };
+        let later = way.loose.iter().rev().take(LOOK_BACK).take_while(is_later).count();
+        way.loose.insert(way.loose.len() - later, chunk);
     }
 
     fn request(&self, connection: u32, request: u32) -> Option<&Request> {
@@ -411,7 +468,7 @@ impl Collectives {
 
     /// Whether a request has immediate data on a way.
     fn is_closed_on(&self, request: &Request, at: u32) -> bool {
-        self.chunks_of(request).any(|chunk| chunk.way == at && chunk.immediate.is_some())
+        self.chunks_of(request).any(|chunk| chunk.way == at && chunk.is_ended)
     }
 
     fn chunks_of<'a>(&'a self, request: &'a Request) -> impl Iterator<Item = &'a Chunk> + Clone {
@@ -505,7 +562,7 @@ impl Collectives {
             self.chunks_of(known).filter(|chunk| !chunk.is_closing).map(|chunk| u64::from(chunk.bytes)).sum();
         let single = known.cts.as_ref().is_none_or(|cts| cts.elements.len() == 1);
         let ways: std::collections::BTreeSet<u32> = self.chunks_of(known).map(|chunk| chunk.way).collect();
-        let closed = self.chunks_of(known).filter(|chunk| chunk.immediate.is_some()).count();
+        let closed = self.chunks_of(known).filter(|chunk| chunk.is_ended).count();
         let [big, little] =
             [immediate, immediate.swap_bytes()].map(|size| single && u64::from(size) == bytes);
         let count = ways.len();
@@ -561,8 +618,12 @@ impl Collectives {
             }
         }
         while let Some(&chunk) = way.chunks.get(way.acknowledged) {
+            // Of one whose length was cut, only the next one shows that it was over.
+            let next = way.chunks.get(way.acknowledged + 1).and_then(|&next| self.chunks.get(next as usize));
+            let is_over = next.is_some_and(|next| psn_distance(next.psn, psn) <= 0);
             let Some(chunk) = self.chunks.get_mut(chunk as usize) else { return };
-            if psn_distance(chunk.last_psn, psn) > 0 || chunk.first.1 > time {
+            let goes_on = chunk.goes_on.is_some() && !is_over;
+            if goes_on || psn_distance(chunk.last_psn, psn) > 0 || chunk.first.1 > time {
                 return;
             }
             chunk.acknowledged = Some(time);

@@ -10,7 +10,7 @@ use super::{
     topology::Shape,
     waits::{Blame, Waits, gaps, sends},
 };
-use crate::report::{CollectiveCause, CollectiveOperation, Straggler};
+use crate::report::{CollectiveCause, CollectiveOperation, Straggler, Topology};
 
 /// A silence of all connections divides operations if it is so many times longer than the longest one that does not.
 const APART: i64 = 4;
@@ -178,6 +178,7 @@ pub(super) fn rows(
     let usual = Usual::of(timed, ends, &of_operation);
     let gaps = gaps(timed, ends, &of_operation);
     let (mut before, mut often) = (None::<Blame>, BTreeMap::<(String, &str), usize>::new());
+    let mut ended = i64::MIN;
     let row = |(operation, (span, members)): (usize, (&Span, Vec<usize>))| {
         let lasted = ns_between(span.start, span.end);
         let bytes = members.iter().map(|&at| timed[at].bytes).sum();
@@ -199,12 +200,15 @@ pub(super) fn rows(
             None => {
                 let is_often = |one: &Blame| often.get(&(one.rank.clone(), one.cause.name())) >= Some(&2);
                 blame = before.take().and_then(|again| {
-                    let is_often = is_often(&again);
+                    // Or directly, where all send to all and the one before had not ended.
+                    let goes_on = shape.topology == Topology::AllToAll && ended > span.start;
+                    let is_often = is_often(&again) || goes_on;
                     waits.carried(again, is_often, lasted)
                 });
             }
         }
         before.clone_from(&blame);
+        ended = span.end;
         let bandwidths = shape.bandwidths(ends, timed, &members, lasted);
         let mut row = CollectiveOperation {
             operation: operation as u64,

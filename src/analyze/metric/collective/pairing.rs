@@ -25,8 +25,8 @@ impl Collectives {
         let ends = |&other: &u32| {
             let Some(other) = self.ways.get(other as usize) else { return false };
             let waiting = other.chunks.iter().skip(other.acknowledged);
-            let mut last =
-                waiting.filter_map(|&chunk| self.chunks.get(chunk as usize)).map(|chunk| chunk.last_psn);
+            let waiting = waiting.filter_map(|&chunk| self.chunks.get(chunk as usize));
+            let mut last = waiting.filter(|chunk| chunk.goes_on.is_none()).map(|chunk| chunk.last_psn);
             other.peer.is_none()
                 && other.key.src == way.key.dst
                 && other.key.dst == way.key.src

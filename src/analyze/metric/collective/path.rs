@@ -139,6 +139,9 @@ impl Waits<'_> {
             [true, true] if slow.len() > 1 && !has_fast(sender) && has_fast(receiver) => {
                 (name(sender)?, None)
             }
+            _ if cause == CollectiveCause::Recovering && self.lost_elements(part) => {
+                (name(receiver)?, name(sender))
+            }
             _ => (name(sender)?, name(receiver)),
         };
         let queue_pair = self.slowest_queue_pair(at);
@@ -150,6 +153,14 @@ impl Waits<'_> {
             queue_pair,
             lost: lost_ns,
         })
+    }
+
+    /// Whether most of what these requests lost by losses went to their elements: these go the other way.
+    fn lost_elements(&self, part: &Part) -> bool {
+        let sum = |of: fn(&Timed) -> u64| {
+            part.members.iter().map(|&at| of(&self.timed[at])).fold(0, u64::saturating_add)
+        };
+        sum(|one| one.lost_cts_ns).saturating_mul(2) > sum(|one| one.time.recovering_ns)
     }
 
     /// How much later than others the connections between these hosts ended, where none waits for data of another: than those that have no end in common with

@@ -16,9 +16,12 @@ const LARGE: u32 = 1024;
 /// Packets follow each other if their times are no further apart than so many times the shortest such time.
 const PACES: i64 = 2;
 
-/// The last packets of each adapter, by its address.
+/// The last packets of each adapter, and the adapters by their addresses.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
-pub(super) struct Queues(HashMap<Wide, Queue, RandomState>);
+pub(super) struct Queues {
+    all: Vec<Queue>,
+    places: HashMap<Wide, u32, RandomState>,
+}
 
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct Queue {
@@ -32,12 +35,30 @@ struct Queue {
 
 impl Queues {
     /// An adapter sends a packet. Returns since when it may have been ready: all packets in between followed each other, and were the next ones of
-    /// queue pairs whose turn it was.
-    pub(super) fn pass(&mut self, adapter: Wide, (way, time): (u32, i64), payload: u32) -> i64 {
-        if self.0.len() >= MAX_ADAPTERS && !self.0.contains_key(&adapter) {
-            return time;
+    /// queue pairs whose turn it was. `known`: the adapter's place, once it is known.
+    pub(super) fn pass(
+        &mut self,
+        (adapter, known): (Wide, &mut Option<u32>),
+        (way, time): (u32, i64),
+        payload: u32,
+    ) -> i64 {
+        let place = known.or_else(|| self.place(adapter));
+        *known = place;
+        let queue = place.and_then(|at| self.all.get_mut(at as usize));
+        queue.map_or(time, |queue| queue.pass((way, time), payload))
+    }
+
+    fn place(&mut self, adapter: Wide) -> Option<u32> {
+        if let Some(&at) = self.places.get(&adapter) {
+            return Some(at);
         }
-        self.0.entry(adapter).or_default().pass((way, time), payload)
+        let at = self.all.len() as u32;
+        if self.all.len() >= MAX_ADAPTERS {
+            return None;
+        }
+        self.all.push(Queue::default());
+        self.places.insert(adapter, at);
+        Some(at)
     }
 }
 

@@ -6,7 +6,7 @@ use super::{
     Collectives, Connection, Request,
     cut::{Timed, dscp},
     ends::Ends,
-    operations, spans,
+    operations, pattern, spans,
     topology::Shape,
     way::Role,
 };
@@ -173,11 +173,19 @@ impl Collectives {
                 if self.is_forward_seen(of) { Reason::NoData } else { Reason::OneWay },
             );
         }
+        let is_known_by_size = of.big.max(of.little) >= pattern::ENOUGH as u64;
+        let is_by_slots = !of.is_proved && data.is_some() && cts.is_some() && !is_known_by_size;
         if of.big == of.little {
-            why.insert(
-                "immediate_order".into(),
-                if data.is_none() { Reason::NoData } else { Reason::TooFew },
-            );
+            let reason = match data.is_none() {
+                true => Reason::NoData,
+                false if is_by_slots => Reason::Truncated,
+                false => Reason::TooFew,
+            };
+            why.insert("immediate_order".into(), reason);
+        }
+        if of.layout == CtsLayout::Unknown {
+            let reason = if cts.is_none() { Reason::NoElements } else { Reason::Truncated };
+            why.insert("element_bytes".into(), reason);
         }
         let slots = match of.slots[..] {
             [(slots, _)] => Some(slots),
@@ -193,6 +201,7 @@ impl Collectives {
             recognized_by: match (of.is_proved, cts.is_some()) {
                 (true, _) => RecognizedBy::Data,
                 (false, true) if of.layout != CtsLayout::Unknown => RecognizedBy::Elements,
+                (false, _) if is_by_slots => RecognizedBy::Slots,
                 (false, _) => RecognizedBy::Immediate,
             },
             layout: of.layout,
@@ -279,6 +288,9 @@ impl Collectives {
                 .any(|chunk| self.ways.get(chunk.way as usize).is_some_and(|way| way.peer.is_some()));
             let reason = if heard { Reason::Midstream } else { Reason::Unpaired };
             why.insert("acknowledged_ns".into(), reason);
+        }
+        if request.immediate.is_none() && request.closed > 0 {
+            why.insert("immediate".into(), Reason::Truncated);
         }
         if one.time.line_rate_ns.is_none() {
             why.insert("line_rate_ns".into(), Reason::UnknownSpeed);

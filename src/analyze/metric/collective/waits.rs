@@ -248,8 +248,11 @@ impl Waits<'_> {
         let arrivals = self.arrivals();
         let mut by_host: BTreeMap<(usize, usize), BTreeMap<usize, Late>> = BTreeMap::new();
         let is_meant = |at: &&usize| only.is_none_or(|only| only.contains(at));
+        let firsts: BTreeSet<usize> =
+            parts.values().filter_map(|part| part.members.first().copied()).collect();
         for &at in parts.values().flat_map(|part| &part.members).filter(is_meant) {
-            if let Some(root) = self.late(at).and_then(|late| self.root(late, &arrivals)) {
+            let is_first = firsts.contains(&at);
+            if let Some(root) = self.late(at).and_then(|late| self.root((late, is_first), &arrivals)) {
                 let roots = by_host.entry((root.host, self.timed[root.at].connection)).or_default();
                 let known = roots.entry(root.at).or_insert(root);
                 if known.ns() < root.ns() {
@@ -324,13 +327,18 @@ impl Waits<'_> {
     }
 
     /// Back along the waits, to the host that waited for nobody; `None` if that leads to data that was only on its way.
-    fn root(&self, late: Late, arrivals: &BTreeMap<(usize, bool), Vec<(i64, usize)>>) -> Option<Late> {
+    /// `is_first`: its request is the first one of its connection in the operation.
+    fn root(
+        &self,
+        (late, is_first): (Late, bool),
+        arrivals: &BTreeMap<(usize, bool), Vec<(i64, usize)>>,
+    ) -> Option<Late> {
         let (mut late, mut waited_for_nobody) = (late, false);
         let mut seen = BTreeSet::new();
         // Connections of an all to all wait for nothing but their own requests.
         let is_alone = self.shape.topology == Topology::AllToAll;
         if is_alone {
-            waited_for_nobody = self.timed[late.at].begin <= self.start;
+            waited_for_nobody = is_first || self.timed[late.at].begin <= self.start;
         }
         for _ in 0..if is_alone { 0 } else { MOST_STEPS } {
             if !seen.insert(late.at) {

@@ -56,6 +56,8 @@ pub(super) struct Way {
     pub(super) vantage: u16,
     pub(super) path_tag: u64,
     pub(super) role: Role,
+    /// The place of its adapter in [`super::queue::Queues`], once it is known.
+    pub(super) adapter: Option<u32>,
     /// The way back.
     pub(super) peer: Option<u32>,
     next: Option<u32>,
@@ -87,6 +89,8 @@ pub(super) struct Way {
     /// The shortest time from a packet to its acknowledgement.
     pub(super) round_trip_ns: Option<i64>,
     pub(super) mtu: u32,
+    /// Its messages have no length: their RETHs were cut.
+    pub(super) is_cut: bool,
     /// Clear-to-send elements that are not acknowledged: PSN, connection, request.
     elements: VecDeque<(u32, u32, u32)>,
 }
@@ -98,6 +102,7 @@ impl Way {
             vantage,
             path_tag,
             role: Role::Unknown,
+            adapter: None,
             peer: None,
             next: None,
             last_ns: i64::MIN,
@@ -115,6 +120,7 @@ impl Way {
             candidates: None,
             round_trip_ns: None,
             mtu: 0,
+            is_cut: false,
             elements: VecDeque::new(),
         }
     }
