@@ -180,11 +180,11 @@ fn frames_that_were_cut_behind_the_fields_of_elements_show_all() {
     }
 }
 
-/// Behind 64 bytes are the keys, lengths and fields of elements, and the immediate data of messages of one packet; behind 96 the elements only. On
+/// Behind 64 bytes are the keys, lengths and fields of elements, and the immediate data of messages of one packet; behind 90 the elements only. On
 /// several queue pairs, elements show which of these are of one connection.
 #[test]
 fn frames_that_were_cut_before_the_fields_of_elements_look_like_it() {
-    for snaplen in [64, 96] {
+    for snaplen in [64, 90] {
         for (more, ranks) in [
             ("version = \"2.8\"", 4),
             ("version = \"2.12\"", 4),

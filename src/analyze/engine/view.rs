@@ -10,6 +10,7 @@ use crate::{
         packet::{
             Facts, FastForm, Glimpse,
             glimpse::{is_send, is_watched, may_begin_view},
+            payload_len,
         },
     },
     capture::Record,
@@ -120,5 +121,5 @@ impl Analysis {
 /// What it would read of a dissected packet.
 pub(super) fn glimpse_of(d: &Dissection<'_>, opcode: Opcode) -> Option<Glimpse> {
     let behind = d.frame().get(d.offset(Kind::Bth)? + Bth::LEN..)?;
-    Glimpse::of(opcode, d.payload_len(), behind)
+    Glimpse::of(opcode, payload_len(d), behind)
 }

@@ -474,27 +474,7 @@ impl<'a> Dissection<'a> {
     /// Bytes of payload by the packet's length fields, captured or not.
     #[inline]
     pub fn payload_len(&self) -> u32 {
-        self.behind_cut_headers().unwrap_or_else(|| {
-            self.body_end.saturating_sub(self.payload as u32).saturating_sub(self.pad as u32)
-        })
-    }
-
-    /// Bytes of payload of a packet whose headers behind the BTH were cut by the capture: its operation code says how long they are.
-    #[inline]
-    fn behind_cut_headers(&self) -> Option<u32> {
-        const ICRC: usize = 4;
-        let headers = Bth::LEN + self.chain.total_len();
-        let is_cut = self.flags & KNOWN_END != 0
-            && self.frame.len() < self.end as usize
-            && (self.whole as usize) < headers
-            && self.has(self.transport.bth());
-        if !is_cut {
-            return None;
-        }
-        let at = self.bth as usize;
-        let (bth, _) = Bth::view(self.frame.get(at..)?)?;
-        let before = at + headers + bth.pad_cnt() as usize + ICRC;
-        Some((self.end as usize).saturating_sub(before) as u32)
+        self.body_end.saturating_sub(self.payload as u32).saturating_sub(self.pad as u32)
     }
 
     /// Bytes of padding between payload and ICRC.

@@ -328,8 +328,8 @@ impl Collectives {
         let pair = way_pair(&self.ways, at);
         let Some(of) = self.connections.get_mut(connection as usize) else { return };
         let is_next = of.requests.last().is_none_or(|last| last.index < slot.index);
-        let last_ones = of.requests.iter_mut().rev().take(if is_next { 0 } else { 512 });
-        if let Some(known) = last_ones.into_iter().find(|known| known.index == slot.index) {
+        let mut last_ones = of.requests.iter_mut().rev().take(if is_next { 0 } else { 512 });
+        if let Some(known) = last_ones.find(|known| known.index == slot.index) {
             if let Some(cts) = &mut known.cts {
                 cts.again = Some(time);
             }
