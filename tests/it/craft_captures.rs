@@ -171,6 +171,12 @@ fn frames_with_every_secret() -> Vec<Frame> {
         let read = (0..=0xff).filter(|&id| class.attribute(id).is_some_and(|of| !of.kinds.is_empty()));
         packets.extend(read.map(|id| answer.bytes(id, &[0x5a; 192])));
     }
+    // Whose log it is says what is in it.
+    for of in [CongestionLogType::SWITCH, CongestionLogType::ADAPTER] {
+        let log = [vec![of.0], vec![0x5a; 191]].concat();
+        let answer = Management::get(subnet, MgmtClass::CONGESTION).method(MadMethod::GET_RESP);
+        packets.push(answer.bytes(0x13, &log));
+    }
     packets.push(Management::get(subnet, MgmtClass::SUBN_LID).directed(&[1], &[2], SwitchInfo::default()));
     for text in [
         "sll / ipv4 / udp / bth opcode=rc-write-only / reth",
