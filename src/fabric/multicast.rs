@@ -38,24 +38,28 @@ impl Trees {
         Trees(ports)
     }
 
-    fn ports(&self, mlid: u16) -> impl Iterator<Item = Link> {
-        self.0.get(&mlid).into_iter().flatten().copied()
+    /// Whether a port of a switch forwards a LID.
+    fn has(&self, mlid: u16, port: Link) -> bool {
+        self.0.get(&mlid).is_some_and(|ports| ports.contains(&port))
     }
 }
 
 /// A row for each port of each tree, also of LIDs whose group no record names.
 pub(super) fn port_rows(fabric: &Fabric, trees: &Trees) -> Vec<GroupPortRow> {
     let mut rows = Vec::new();
+    let mut of_lids = BTreeMap::<u16, Vec<&Group>>::new();
+    for group in fabric.groups.values() {
+        of_lids.entry(group.record.mlid().0).or_default().push(group);
+    }
     for (&mlid, ports) in &trees.0 {
-        let groups: Vec<&Group> =
-            fabric.groups.values().filter(|group| group.record.mlid().0 == mlid).collect();
+        let groups = of_lids.get(&mlid).map_or(&[][..], Vec::as_slice);
+        let members: BTreeSet<u64> =
+            groups.iter().flat_map(|group| group.members.keys().map(|&gid| gid as u64)).collect();
         for &port in ports {
             let behind = fabric.nodes.behind(port);
-            let guid = behind.and_then(|end| fabric.nodes.get(end.node)?.ports.get(&end.port)?.guid);
-            let is_adapter =
-                behind.is_some_and(|end| fabric.nodes.get(end.node).is_some_and(|node| !node.is_switch()));
-            let has =
-                |group: &&Group| guid.is_some_and(|guid| group.members.keys().any(|&gid| gid as u64 == guid));
+            let end = behind.and_then(|end| Some((fabric.nodes.get(end.node)?, end.port)));
+            let guid = end.and_then(|(node, port)| node.ports.get(&port)?.guid);
+            let is_adapter = end.is_some_and(|(node, _)| !node.is_switch());
             rows.push(GroupPortRow {
                 mlid,
                 mgid: groups.first().map(|group| group.record.mgid().to_string()),
@@ -64,7 +68,8 @@ pub(super) fn port_rows(fabric: &Fabric, trees: &Trees) -> Vec<GroupPortRow> {
                 port: port.port,
                 to: behind.map(|end| fabric.name(end.node)),
                 to_port: behind.map(|end| end.port),
-                is_member: (is_adapter && !groups.is_empty()).then(|| groups.iter().any(has)),
+                is_member: (is_adapter && !groups.is_empty())
+                    .then(|| guid.is_some_and(|guid| members.contains(&guid))),
             });
         }
     }
@@ -85,8 +90,7 @@ pub(super) fn member_rows(fabric: &Fabric, trees: &Trees) -> Vec<GroupMemberRow>
             let at = ports.get(&(gid as u64)).copied();
             // The port of its switch must forward the group, where both are known.
             let switch = at.and_then(|at| fabric.nodes.behind(at));
-            let is_reached =
-                switch.filter(|_| has_tables).map(|switch| trees.ports(mlid).any(|port| port == switch));
+            let is_reached = switch.filter(|_| has_tables).map(|switch| trees.has(mlid, switch));
             rows.push(GroupMemberRow {
                 mgid: group.record.mgid().to_string(),
                 mlid,
@@ -114,7 +118,7 @@ pub(super) fn group_row(group: &Group, trees: &Trees) -> GroupRow {
         mgid: record.mgid().to_string(),
         mlid: record.mlid().0,
         member_count: group.members.len() as u64,
-        switch_ports: trees.ports(record.mlid().0).count() as u64,
+        switch_ports: trees.0.get(&record.mlid().0).map_or(0, BTreeSet::len) as u64,
         p_key: record.p_key().0,
         q_key: record.q_key().0,
         mtu_bytes: record.mtu().bytes(),
