@@ -7,11 +7,12 @@ use std::{
 
 use rdmawire::{
     analyze::{Analysis, Options},
-    capture::{self, Record, Source, Time},
+    capture::{self, Record, Sink, Source, Time},
     craft::Packet,
     dissect::{Dissection, Link, dissect},
     frame::Uppers,
     nvme,
+    opcode::Opcode,
     upper::{Message, Protocol},
     wire::*,
 };
@@ -205,6 +206,48 @@ fn ucx_is_known_by_its_q_key() {
         });
         let flows = analysis.finish().flows;
         assert_eq!(flows[0].application.as_deref(), application);
+    }
+}
+
+/// Of a long capture, one message in sixteen of a flow is asked, by its PSN: the same on one thread as on several.
+#[test]
+fn of_a_long_capture_some_messages_are_asked() {
+    let frame = |qp: u32, psn: u32| {
+        Packet::rocev2([10, 0, 0, 1], [10, 0, 0, 2])
+            .push(Bth::default().with_opcode(Opcode::UD_SEND_ONLY).with_dest_qp(Qpn(qp)).with_psn(Psn(psn)))
+            .push(Deth::default().with_q_key(Hex32(if qp == 0x21 { 1 } else { 0x1ee7_a330 })))
+            .payload(vec![0x5a; 8])
+            .build()
+    };
+    let scratch = Scratch::new("asked");
+    let path = scratch.join("long.pcap");
+    let mut writer = capture::create(
+        &path,
+        capture::Format::Pcap,
+        &[capture::Interface::new(Link::ETHERNET)],
+        Default::default(),
+    )
+    .unwrap();
+    let others = (0..1 << 16).map(|psn| frame(0x21, psn));
+    for (number, frame) in
+        (0..).zip(others.chain((1..16).map(|psn| frame(0x22, psn))).chain([frame(0x23, 16)]))
+    {
+        let time = Time(1_000_000_000 + number * 1000);
+        let wire_len = frame.len() as u32;
+        writer.put(&Record { time, link: Link::ETHERNET, interface: 0, wire_len, frame: &frame }).unwrap();
+    }
+    writer.finish().unwrap();
+    for threads in ["1", "2"] {
+        let mut command = crate::support::programs::cli();
+        let json = printed(command.args(["analyze", "--json", "--threads", threads]).arg(&path));
+        let report: serde_json::Value = serde_json::from_str(&json).unwrap();
+        let named: BTreeMap<u64, Option<&str>> = report["flows"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|flow| (flow["dest_qp"].as_u64().unwrap(), flow["application"].as_str()))
+            .collect();
+        assert_eq!(named, BTreeMap::from([(0x21, None), (0x22, None), (0x23, Some("UCX"))]), "{threads}");
     }
 }
 

@@ -6,7 +6,7 @@
 use super::{Analysis, Looked};
 use crate::{
     analyze::{
-        metric::{collectives, named, one_sided},
+        metric::{collectives, named, named::is_asked, one_sided},
         packet::{
             Facts, FastForm, Glimpse,
             glimpse::{is_send, is_watched, may_begin_view},
@@ -33,7 +33,10 @@ impl Analysis {
         let fast = packet.fast();
         if is_watched(fast.opcode()) && !self.has_view() {
             if is_send(fast.opcode()) {
-                return self.view_send(record, packet, rest);
+                if is_asked(self.frames() + 1, fast.psn()) {
+                    self.view_send(record, packet, rest);
+                }
+                return;
             }
             let begins = may_begin_view(fast.opcode(), fast.payload());
             let is_next = fast.opcode().shape().has_reth && one_sided(&mut self.metrics).sampled.is_next();
@@ -87,8 +90,9 @@ impl Analysis {
     ) {
         if let Some(application) = glimpse.and_then(|glimpse| glimpse.application) {
             let named = named(&mut self.metrics);
-            if named.sampled.is_next()
-                && let Some(facts) = facts()
+            if let Some(facts) = facts()
+                && is_asked(number, facts.psn())
+                && named.sampled.is_next()
             {
                 named.note(&facts, application, number);
             }
