@@ -24,7 +24,7 @@ use rdmawire::{
     report::{
         clean,
         table::write_rows,
-        units::{bytes, count, duration, rate, several},
+        units::{bytes, count, duration, rate, several, yes_or_no},
     },
 };
 
@@ -200,18 +200,13 @@ impl Fabric {
             ]
         })?;
         lists.write(&TREE, &report.group_ports, |row| {
-            let member = match row.is_member {
-                Some(true) => "yes",
-                Some(false) => "no",
-                None => "",
-            };
             vec![
                 format!("{:#06x}", row.mlid),
                 row.switch.clone(),
                 row.port.to_string(),
                 row.to.clone().unwrap_or_default(),
                 some(row.to_port),
-                member.to_owned(),
+                yes_or_no(row.is_member).to_owned(),
             ]
         })?;
         lists.write(&MEMBER, &report.group_members, |row| {
@@ -220,17 +215,12 @@ impl Fabric {
                 (_, true) => "send only",
                 _ => "not full",
             };
-            let reached = match row.is_reached {
-                Some(true) => "yes",
-                Some(false) => "no",
-                None => "",
-            };
             vec![
                 format!("{:#06x}", row.mlid),
                 row.node.clone().unwrap_or_default(),
                 row.port_gid.clone(),
                 joined.to_owned(),
-                reached.to_owned(),
+                yes_or_no(row.is_reached).to_owned(),
             ]
         })?;
         lists.write(&PATH, &report.paths, |row| {

@@ -45,6 +45,11 @@ pub fn percent(ratio: f64) -> String {
     if value == 0.0 || value == 100.0 { format!("{value:.0} %") } else { format!("{value:.decimals$} %") }
 }
 
+/// "yes" or "no"; nothing where it is not known.
+pub fn yes_or_no(is: Option<bool>) -> &'static str {
+    is.map_or("", |is| if is { "yes" } else { "no" })
+}
+
 /// "2026-11-21 12:05:38 UTC".
 pub fn utc(ns: i64) -> String {
     let Utc { year, month, day, hour, minute, second } = Utc::of(ns.div_euclid(1_000_000_000));

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::report::{
     PairClass, PriorityBy, View,
-    units::{between, bits, count, duration, several},
+    units::{between, bits, count, duration, several, yes_or_no},
 };
 
 /// Most classes that are written.
@@ -104,7 +104,7 @@ pub(in crate::report) fn pair_classes(report: &View<'_>, page: &mut Page<'_>) ->
             row.dst.clone(),
             row.kind.words().to_owned(),
             format!("{}/{}", number(names.0), number(names.1)),
-            row.usual.map_or("", |usual| if usual { "yes" } else { "no" }).to_owned(),
+            yes_or_no(row.usual).to_owned(),
             row.queue_pairs.map_or_else(String::new, count),
             count(row.packets),
             some(row.ce_packets),
