@@ -68,15 +68,20 @@ pub fn table(kind: Kind, bytes: &[u8], value: u64) {
 
 /// A typed view is the bytes, or is not there.
 fn view<H: Header>(bytes: &[u8]) {
-    let Some((header, rest)) = H::view(bytes) else {
-        assert!(bytes.len() < H::LEN);
+    let seen = H::view(bytes).map(|(header, rest)| (header.to_string(), header.as_bytes(), rest.len()));
+    viewed((H::NAME, H::LEN, H::FIELDS), bytes, seen);
+}
+
+/// Once for all headers, where [`view`] is compiled for each.
+fn viewed((name, len, fields): (&str, usize, &[Field]), bytes: &[u8], seen: Option<(String, &[u8], usize)>) {
+    let Some((text, header, rest)) = seen else {
+        assert!(bytes.len() < len);
         return;
     };
-    assert_eq!(rest.len() + H::LEN, bytes.len());
-    assert_eq!(header.as_bytes(), &bytes[..H::LEN]);
-    let text = header.to_string();
-    assert!(text.starts_with(H::NAME));
-    for field in H::FIELDS {
+    assert_eq!(rest + len, bytes.len());
+    assert_eq!(header, &bytes[..len]);
+    assert!(text.starts_with(name));
+    for field in fields {
         let shown = match field.show {
             Show::Flag if field.get(bytes) == 0 => continue,
             Show::Flag => format!(" {}", field.name),

@@ -11,20 +11,16 @@
 //! found, and nothing is read of a block before it is checked. The blocks together are the state as postcard writes it, compressed
 //! by zstd where that is compiled in.
 
-use std::{
-    io::{self, Read, Write},
-    marker::PhantomData,
-};
+use std::io::{self, Read, Write};
 
 use crc32fast::Hasher;
 use postcard::{Deserializer, Serializer, de_flavors, ser_flavors};
-use serde::{Serialize, de::DeserializeOwned};
 
 use super::{Header, StateError};
 
 const MAGIC: [u8; 8] = *b"rdmwST\r\n";
 /// Raised when the file itself changes; types may change with each version.
-const FORMAT: u16 = 21;
+const FORMAT: u16 = 22;
 /// A longer header, or block, is damage.
 const MOST: usize = 1 << 20;
 const BLOCK: usize = 256 << 10;
@@ -32,8 +28,18 @@ const BLOCK: usize = 256 << 10;
 #[cfg(feature = "compression")]
 const LEVEL: i32 = 1;
 
-/// Writes a state.
-pub(super) fn write(to: impl Write, header: &Header, state: &impl Serialize) -> io::Result<()> {
+/// What the parts of a state are written to, one behind the other. Of one type, whatever the file is: so what writes the parts is
+/// compiled once.
+pub(super) type Sink<'a> = Serializer<Output<'a>>;
+/// What they are read from.
+pub(super) type Spring<'a> = Deserializer<'a, Input<'a>>;
+
+/// Writes a state: what `put` puts.
+pub(super) fn write(
+    to: &mut dyn Write,
+    header: &Header,
+    put: &mut dyn FnMut(&mut Sink) -> postcard::Result<()>,
+) -> io::Result<()> {
     let mut blocks = Blocks { to, crc: Hasher::new(), block: Vec::with_capacity(BLOCK) };
     let known = postcard::to_allocvec(header).map_err(io::Error::other)?;
     blocks.put(&MAGIC)?;
@@ -42,11 +48,11 @@ pub(super) fn write(to: impl Write, header: &Header, state: &impl Serialize) -> 
     #[cfg(feature = "compression")]
     {
         let mut packed = zstd::stream::Encoder::new(&mut blocks, LEVEL)?;
-        encode(&mut packed, state)?;
+        encode(&mut packed, put)?;
         packed.finish()?;
     }
     #[cfg(not(feature = "compression"))]
-    encode(&mut blocks, state)?;
+    encode(&mut blocks, put)?;
     blocks.end()
 }
 
@@ -56,13 +62,14 @@ pub(super) fn is_state(mut from: impl Read) -> bool {
     fill(&mut from, &mut start).is_ok_and(|len| len == start.len()) && start == MAGIC
 }
 
-/// Reads a state, if `accept` accepts its header.
-pub(super) fn read<T: DeserializeOwned>(
-    mut from: impl Read,
-    accept: impl FnOnce(&Header) -> Result<(), StateError>,
-) -> Result<T, StateError> {
+/// Reads a state, if `accept` accepts its header: `take` takes all of it.
+pub(super) fn read(
+    from: &mut dyn Read,
+    accept: &mut dyn FnMut(&Header) -> Result<(), StateError>,
+    take: &mut dyn FnMut(&mut Spring) -> postcard::Result<()>,
+) -> Result<(), StateError> {
     let mut start = [0; 10];
-    let len = fill(&mut from, &mut start).map_err(StateError::Io)?;
+    let len = fill(from, &mut start).map_err(StateError::Io)?;
     let is_ours = start.starts_with(&MAGIC[..MAGIC.len().min(len)]) && len > 0;
     if !is_ours {
         return Err(StateError::Foreign);
@@ -83,15 +90,15 @@ pub(super) fn read<T: DeserializeOwned>(
     #[cfg(feature = "compression")]
     if header.is_compressed {
         let mut packed = zstd::stream::Decoder::new(&mut checked).map_err(of_io)?;
-        let state = decode(&mut packed)?;
+        decode(&mut packed, take)?;
         // The end of the frame, and of the blocks.
         return match packed.read(&mut [0]).map_err(of_io)? {
-            0 => checked.end().map(|()| state),
+            0 => checked.end(),
             _ => Err(too_long()),
         };
     }
-    let state = decode(&mut checked)?;
-    checked.end().map(|()| state)
+    decode(&mut checked, take)?;
+    checked.end()
 }
 
 fn damaged(what: &dyn std::fmt::Display) -> StateError {
@@ -116,7 +123,7 @@ fn of_io(error: io::Error) -> StateError {
 }
 
 /// Fills the buffer as far as there are bytes. Returns how many there were.
-fn fill(from: &mut impl Read, into: &mut [u8]) -> io::Result<usize> {
+fn fill(from: &mut dyn Read, into: &mut [u8]) -> io::Result<usize> {
     let mut len = 0;
     while len < into.len() {
         match from.read(&mut into[len..]) {
@@ -130,13 +137,13 @@ fn fill(from: &mut impl Read, into: &mut [u8]) -> io::Result<usize> {
 }
 
 /// Writes blocks.
-struct Blocks<W> {
-    to: W,
+struct Blocks<'a> {
+    to: &'a mut dyn Write,
     crc: Hasher,
     block: Vec<u8>,
 }
 
-impl<W: Write> Blocks<W> {
+impl Blocks<'_> {
     fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.crc.update(bytes);
         self.to.write_all(bytes)
@@ -166,7 +173,7 @@ impl<W: Write> Blocks<W> {
     }
 }
 
-impl<W: Write> Write for Blocks<W> {
+impl Write for Blocks<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let room = BLOCK.saturating_sub(self.block.len());
         let (now, _) = bytes.split_at(room.min(bytes.len()));
@@ -183,15 +190,15 @@ impl<W: Write> Write for Blocks<W> {
 }
 
 /// Reads blocks, and checks them.
-struct Checked<R> {
-    from: R,
+struct Checked<'a> {
+    from: &'a mut dyn Read,
     crc: Hasher,
     block: Vec<u8>,
     at: usize,
     is_over: bool,
 }
 
-impl<R: Read> Checked<R> {
+impl Checked<'_> {
     /// The next block.
     fn next(&mut self) -> io::Result<&[u8]> {
         let mut word = [0; 4];
@@ -214,7 +221,7 @@ impl<R: Read> Checked<R> {
     }
 
     fn exactly(&mut self, into: &mut [u8]) -> io::Result<()> {
-        match fill(&mut self.from, into)? {
+        match fill(self.from, into)? {
             len if len < into.len() => Err(io::ErrorKind::UnexpectedEof.into()),
             _ => Ok(()),
         }
@@ -229,7 +236,7 @@ impl<R: Read> Checked<R> {
     }
 }
 
-impl<R: Read> Read for Checked<R> {
+impl Read for Checked<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         if self.at == self.block.len() && !self.is_over {
             self.next()?;
@@ -245,10 +252,10 @@ impl<R: Read> Read for Checked<R> {
 /// Bytes that are collected before they are passed on.
 const BUFFER: usize = 64 << 10;
 
-fn encode(to: &mut impl Write, state: &impl Serialize) -> io::Result<()> {
+fn encode(to: &mut dyn Write, put: &mut dyn FnMut(&mut Sink) -> postcard::Result<()>) -> io::Result<()> {
     let output = Output { to, buffer: Vec::with_capacity(BUFFER), error: None };
     let mut serializer = Serializer { output };
-    let written = state.serialize(&mut serializer);
+    let written = put(&mut serializer);
     let Output { to, buffer, error } = serializer.output;
     error.map_or(Ok(()), Err)?;
     written.map_err(io::Error::other)?;
@@ -256,14 +263,14 @@ fn encode(to: &mut impl Write, state: &impl Serialize) -> io::Result<()> {
 }
 
 /// Where postcard writes to.
-struct Output<'a, W> {
-    to: &'a mut W,
+pub(super) struct Output<'a> {
+    to: &'a mut dyn Write,
     buffer: Vec<u8>,
     /// postcard's errors have no room for it.
     error: Option<io::Error>,
 }
 
-impl<W: Write> ser_flavors::Flavor for Output<'_, W> {
+impl ser_flavors::Flavor for Output<'_> {
     type Output = ();
 
     #[inline]
@@ -290,31 +297,32 @@ impl<W: Write> ser_flavors::Flavor for Output<'_, W> {
     }
 }
 
-fn decode<T: DeserializeOwned>(from: &mut impl Read) -> Result<T, StateError> {
+fn decode(
+    from: &mut dyn Read,
+    take: &mut dyn FnMut(&mut Spring) -> postcard::Result<()>,
+) -> Result<(), StateError> {
     let mut error = None;
-    let input = Input { from, error: &mut error, buffer: vec![0; BUFFER], at: 0, end: 0, of: PhantomData };
+    let input = Input { from, error: &mut error, buffer: vec![0; BUFFER], at: 0, end: 0 };
     let mut deserializer = Deserializer::from_flavor(input);
-    let state = T::deserialize(&mut deserializer);
+    let taken = take(&mut deserializer);
     let at_end = deserializer.finalize();
     if let Some(error) = error {
         return Err(of_io(error));
     }
-    let state = state.map_err(|error| damaged(&error))?;
-    at_end.map_err(|_| too_long())?;
-    Ok(state)
+    taken.map_err(|error| damaged(&error))?;
+    at_end.map_err(|_| too_long())
 }
 
 /// Where postcard reads from.
-struct Input<'a, R> {
-    from: &'a mut R,
+pub(super) struct Input<'a> {
+    from: &'a mut dyn Read,
     error: &'a mut Option<io::Error>,
     buffer: Vec<u8>,
     at: usize,
     end: usize,
-    of: PhantomData<&'a ()>,
 }
 
-impl<R: Read> Input<'_, R> {
+impl Input<'_> {
     /// Reads more bytes behind those that are left. Returns whether there were any.
     #[cold]
     fn more(&mut self) -> postcard::Result<()> {
@@ -338,7 +346,7 @@ impl<R: Read> Input<'_, R> {
     }
 }
 
-impl<'de, R: Read + 'de> de_flavors::Flavor<'de> for Input<'de, R> {
+impl<'de> de_flavors::Flavor<'de> for Input<'de> {
     /// Nothing.
     type Remainder = ();
     type Source = ();

@@ -14,6 +14,7 @@ use std::{
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
+use self::file::{Sink, Spring};
 use super::{Analysis, Intake, Shortened, Tracker};
 use crate::analyze::{
     metric::{BuiltIn, Metric, Own},
@@ -36,22 +37,36 @@ struct Header {
     bounds: (u64, u64),
 }
 
-/// The state, to be written.
+/// The state, to be written; but for the user's metric, which is behind it.
 #[derive(Serialize)]
-struct Out<'a, M> {
+struct Out<'a> {
     tracker: &'a Tracker,
-    metrics: (&'a BuiltIn, &'a M),
+    built_in: &'a BuiltIn,
     intake: &'a Intake,
     shortened: &'a Shortened,
 }
 
+impl Out<'_> {
+    /// Here, not where the user's metric is known: what writes a thousand types is compiled with the library, not with each program.
+    fn put(&self, sink: &mut Sink) -> postcard::Result<()> {
+        self.serialize(sink)
+    }
+}
+
 /// The state, as it was read.
 #[derive(Deserialize)]
-struct In<M> {
+struct In {
     tracker: Tracker,
-    metrics: (BuiltIn, M),
+    built_in: BuiltIn,
     intake: Intake,
     shortened: Shortened,
+}
+
+impl In {
+    /// As [`Out::put`].
+    fn take(spring: &mut Spring) -> postcard::Result<In> {
+        In::deserialize(spring)
+    }
 }
 
 /// Why an analysis cannot go on from a file.
@@ -254,10 +269,13 @@ impl Analysis {
         self.save_own(to, own)
     }
 
-    fn save_own<M: Serialize>(&self, to: impl Write, own: &M) -> io::Result<()> {
+    fn save_own<M: Serialize>(&self, mut to: impl Write, own: &M) -> io::Result<()> {
         let Analysis { tracker, metrics: (built_in, _), intake, shortened } = self;
         let header = Header::of::<M>(&tracker.options);
-        file::write(to, &header, &Out { tracker, metrics: (built_in, own), intake, shortened })
+        file::write(&mut to, &header, &mut |sink| {
+            Out { tracker, built_in, intake, shortened }.put(sink)?;
+            own.serialize(sink)
+        })
     }
 
     /// Goes on with an analysis from the state that [`save`](Analysis::save) wrote. The options must be those of before, but for
@@ -286,15 +304,20 @@ impl Analysis {
 
     fn resume_own<M: DeserializeOwned>(
         options: Options,
-        from: impl Read,
+        mut from: impl Read,
     ) -> Result<(Analysis, M), StateError> {
         let now = Header::of::<M>(&options);
-        let mut bounds = now.bounds;
-        let read: In<M> = file::read(from, |file: &Header| {
+        let (mut bounds, mut read) = (now.bounds, None);
+        let mut accept = |file: &Header| {
             bounds = file.bounds;
             now.accepts(file)
+        };
+        file::read(&mut from, &mut accept, &mut |spring| {
+            read = Some((In::take(spring)?, M::deserialize(spring)?));
+            Ok(())
         })?;
-        let In { tracker, metrics: (built_in, own), intake, shortened } = read;
+        let empty = || StateError::Damaged("nothing was read".into());
+        let (In { tracker, built_in, intake, shortened }, own) = read.ok_or_else(empty)?;
         let metrics = (built_in, Own::default());
         let mut analysis = Analysis { tracker, metrics, intake, shortened };
         let tracker = &mut analysis.tracker;
