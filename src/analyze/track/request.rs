@@ -401,6 +401,7 @@ impl Requests {
                 self.assembly = None;
                 if let Some(trouble) = self.trouble.get_mut() {
                     trouble.edges.clear();
+                    trouble.early.clear();
                 }
             }
             // `settle` has counted it, with the others.

@@ -64,8 +64,6 @@ pub(crate) struct Sequence {
 /// State that only a sequence with gaps or repetitions needs.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Rare {
-    /// When the hole that the last packet filled appeared.
-    pub(crate) filled: Option<i64>,
     pub(crate) holes: Holes,
     /// Skipped PSNs that are not missing: PSNs between the responses of READs.
     pub(super) jumps: Holes,
@@ -346,9 +344,6 @@ impl Sequence {
         resolved: &mut Vec<Resolved>,
     ) -> Step {
         let mut step = Step::default();
-        if let Some(rare) = self.rare.get_mut() {
-            rare.filled = None;
-        }
         if !self.started {
             step.x = self.start(p);
             step.class = Some(Class::First);
@@ -498,7 +493,6 @@ impl Sequence {
         resolved: &mut Vec<Resolved>,
         step: &mut Step,
     ) {
-        self.rare.filled = Some(hole.time);
         let fill = GapFill {
             x,
             end,

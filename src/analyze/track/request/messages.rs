@@ -94,11 +94,36 @@ impl Requests {
         let (is_open, has_edges) = (!self.has_no_open_edge(), !self.trouble.edges.is_empty());
         let is_missing = self.is_missing();
         if begins || ends && (has_edges || is_missing) || is_newest && is_missing && !is_open {
-            // The packet that showed the gap is nearly always of the same message.
-            let time = self.seq.rare.filled.map_or(time, |hole| hole.min(time));
             self.edge(Edge { x, n, bytes, time, operation, begins, ends });
         }
+        // A packet of a message that was overtaken came before its first one, over a gap or into one.
+        if !begins && self.seq.rare.get().is_some_and(|rare| rare.holes.touches(&(x.saturating_sub(1)..x))) {
+            self.early(x, time);
+        }
         self.sweep(self.una, false);
+    }
+
+    /// Keeps when a packet came whose message may have begun with it.
+    fn early(&mut self, x: u64, time: i64) {
+        let early = &mut self.trouble.early;
+        if early.len() >= MAX_EDGES {
+            early.drain(..MAX_EDGES / 2);
+        }
+        let at = early.partition_point(|&(before, _)| before < x);
+        if early.get(at).is_none_or(|&(there, _)| there != x) {
+            early.insert(at, (x, time));
+        }
+    }
+
+    /// When the first packet came of the message that begins with this edge, before this PSN: its first one may be late.
+    fn begun(&mut self, first: &Edge, end: u64) -> i64 {
+        let Some(trouble) = self.trouble.get_mut() else { return first.time };
+        let early = &mut trouble.early;
+        let past = early.partition_point(|&(x, _)| x < end);
+        early
+            .drain(..past)
+            .filter(|&(x, _)| x >= first.x)
+            .fold(first.time, |time, (_, other)| time.min(other))
     }
 
     fn edge(&mut self, edge: Edge) {
@@ -134,25 +159,29 @@ impl Requests {
             let mut edges = 1;
             match next {
                 _ if first.ends && (first.begins || una > first.x) => {
-                    self.complete(first.operation, first.bytes, first.x + first.n as u64 - 1, first.time);
+                    let end = first.x + first.n as u64;
+                    let time = self.begun(&first, end);
+                    self.complete(first.operation, first.bytes, end - 1, time);
                 }
                 _ if !first.begins && !is_late => return,
                 _ if !first.begins => self.messages_broken += first.ends as u64,
                 Some(last) if last.ends && !last.begins && !is_missing(last.x) => {
                     let bytes = (last.x - first.x) * first.bytes + last.bytes;
-                    self.complete(first.operation, bytes, last.x, first.time);
+                    let time = self.begun(&first, last.x + 1);
+                    self.complete(first.operation, bytes, last.x, time);
                     edges = 2;
                 }
                 // Its last packet was not seen.
                 Some(next) if next.begins && una >= next.x => {
                     let bytes = (next.x - first.x) * first.bytes;
-                    self.complete(first.operation, bytes, next.x - 1, first.time);
+                    let time = self.begun(&first, next.x);
+                    self.complete(first.operation, bytes, next.x - 1, time);
                 }
                 None | Some(Edge { begins: false, ends: false, .. })
                     if self.assembly.is_none() && (is_over || !is_missing(self.seq.hi)) =>
                 {
                     let bytes = (self.seq.hi - first.x) * first.bytes;
-                    let Edge { time: first_time, operation, .. } = first;
+                    let (operation, first_time) = (first.operation, self.begun(&first, self.seq.hi));
                     self.assembly = Some(Assembly { next: self.seq.hi, bytes, first_time, operation });
                     edges += next.is_some() as usize;
                 }

@@ -135,6 +135,8 @@ pub(crate) struct Trouble {
     pub(super) repeated_unseen: u64,
     /// The edges of messages of which a packet is missing, by PSN.
     pub(crate) edges: VecDeque<Edge>,
+    /// Packets over a gap, by PSN, and when they came: the messages of which they are began no later.
+    pub(super) early: VecDeque<(u64, i64)>,
     /// Corrupt and trimmed packets since the last good one, and what the last one was.
     pub(crate) flawed: u64,
     pub(crate) flaw: Flaw,
