@@ -208,11 +208,7 @@ impl Dialog {
         }
         let (src, dst) = (self.path.src.ip, self.path.dst.ip);
         let is_ipv4 = src.is_ipv4() && dst.is_ipv4();
-        // An IPv4 address is in the last four bytes; the others are zero.
-        let address = |ip: IpAddr| match ip {
-            IpAddr::V4(ip) if is_ipv4 => ip.to_ipv6_compatible(),
-            ip => to_ipv6(ip),
-        };
+        let address = |ip: IpAddr| IpCmAddress::of(if is_ipv4 { ip } else { to_ipv6(ip).into() });
         let ip_cm = IpCm::default()
             .with_ip_version(if is_ipv4 { 4 } else { 6 })
             .with_src_port(self.src_port)

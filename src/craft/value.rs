@@ -10,7 +10,7 @@ use crate::{
         units,
     },
     opcode::{Opcode, Transport},
-    wire::{Bits, Field, Kind, Mac, Show},
+    wire::{Bits, Field, IpCmAddress, Kind, Mac, Show},
 };
 
 /// The kind with this name: the name that [`name_of`] gives, in any case, with or without `_` and `-`; or a short name.
@@ -83,6 +83,10 @@ pub(super) fn set(header: &mut [u8], kind: Kind, field: &Field, text: &str) -> R
             Ok(IpAddr::V6(address)) => address.set(header, field),
             Ok(IpAddr::V4(address)) => address.to_ipv6_mapped().set(header, field),
             Err(_) => return Err("an IPv6 address or a GID".into()),
+        },
+        Show::Ip(_) => match text.parse() {
+            Ok(address) => IpCmAddress::of(address).set(header, field),
+            Err(_) => return Err("an IPv4 or IPv6 address".into()),
         },
         Show::Named(_) if kind.is_bth() && field.name == "opcode" => {
             let expected = "an operation code like rc-write-only, or its number";

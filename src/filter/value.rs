@@ -66,6 +66,14 @@ impl Operand {
                     .map_err(|_| "expected an IPv6 address or GID like fe80::1 or fe80::/10")?;
                 network(u128::from(address), 128, bits)
             }
+            // An IPv4 address is in the last four bytes, with zeros before it: the same numbers.
+            Type::Ip => {
+                return Operand::parse(
+                    if text.contains(':') { Type::Ipv6 } else { Type::Ipv4 },
+                    text,
+                    quoted,
+                );
+            }
             Type::Mac => {
                 let Mac(bytes) =
                     text.parse().map_err(|error| format!("{error}: expected 00:11:22:33:44:55"))?;

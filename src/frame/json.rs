@@ -278,6 +278,7 @@ pub(super) fn value(field: &Field, bytes: &[u8], quote: &str, to: &mut String) -
         Show::Mac => quoted(to, text::mac),
         Show::Ipv4 => quoted(to, text::ipv4),
         Show::Ipv6 => quoted(to, text::ipv6),
+        Show::Ip(_) => write!(to, "{quote}{}{quote}", field.ip(bytes)),
         Show::Bytes => quoted(to, text::bytes),
         // In a cell of a table, where nothing is quoted, what is not plain is written as bytes.
         Show::Text => match str::from_utf8(field.text(bytes)) {

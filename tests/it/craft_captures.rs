@@ -149,7 +149,7 @@ fn anonymized_the_connection_is_still_the_same() {
     // The REQ names the queue pair that the ACK goes to.
     let req = dissect(new[0].0, &new[0].1, new[0].2);
     assert_eq!(req.get::<CmReq>().unwrap().local_qpn(), qpns[1]);
-    assert_eq!(req.get::<IpCm>().unwrap().src_ip().to_ipv4(), Some(req.get::<Ipv4>().unwrap().src()));
+    assert_eq!(req.get::<IpCm>().unwrap().src_ip().0.to_ipv4(), Some(req.get::<Ipv4>().unwrap().src()));
     // The seed decides, and nothing else.
     assert_eq!(run(Plan { anonymize: true, seed: 7, ..Plan::default() }, &old).0, new);
     assert_ne!(run(Plan { anonymize: true, seed: 8, ..Plan::default() }, &old).0, new);

@@ -4,7 +4,7 @@ use core::net::Ipv6Addr;
 
 use super::{
     AckTimeout, ApStatus, CmInfo, CmMessage, CmTimeout, CmTransport, CommId, EeContext, Guid, Hex8, Hex16,
-    Hex32, Lid, PKey, PathMtu, Psn, Qpn, RejectReason, ServiceId, SidrStatus,
+    Hex32, IpCmAddress, Lid, PKey, PathMtu, Psn, Qpn, RejectReason, ServiceId, SidrStatus,
 };
 
 header! {
@@ -541,8 +541,8 @@ header! {
         /// Source port.
         src_port with_src_port: 16 as u16 ["infiniband.cm.req.ip_cm.sport"],
         /// Source address; IPv4 in its last four bytes.
-        src_ip with_src_ip: 128 as Ipv6Addr,
+        src_ip with_src_ip: 128 as IpCmAddress,
         /// Destination address; IPv4 in its last four bytes.
-        dst_ip with_dst_ip: 128 as Ipv6Addr,
+        dst_ip with_dst_ip: 128 as IpCmAddress,
     }
 }

@@ -1,8 +1,11 @@
 //! Values in the messages of communication management: which message, reasons, services, timeouts.
 
-use core::fmt;
+use core::{
+    fmt,
+    net::{IpAddr, Ipv6Addr},
+};
 
-use super::{Bits, Show};
+use super::{Bits, Header, Show};
 
 number! {
     /// Attribute number of a datagram of communication management: which message it is (IBTA vol. 1, 12.6.3 and 16.7.3).
@@ -248,6 +251,32 @@ impl SidrStatus {
     pub fn name(self) -> Option<&'static str> {
         Self::SHOW.name(self.0.into())
     }
+}
+
+/// An address in RDMA-CM's header (annex A11): of IPv4, in the last four bytes, with zeros before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct IpCmAddress(pub Ipv6Addr);
+
+impl IpCmAddress {
+    /// An address of this version.
+    pub const fn of(ip: IpAddr) -> IpCmAddress {
+        match ip {
+            IpAddr::V4(ip) => IpCmAddress(ip.to_ipv6_compatible()),
+            IpAddr::V6(ip) => IpCmAddress(ip),
+        }
+    }
+}
+
+impl super::IpCm {
+    /// The addresses of who asks and of who is asked, as the version says.
+    pub fn addresses(&self) -> [IpAddr; 2] {
+        [5, 6].map(|n| Self::FIELDS[n].ip(self.bytes()))
+    }
+}
+
+bits! {
+    // The version is the first four bits of the header's second byte.
+    IpCmAddress as Show::Ip(8) => Ipv6, Ipv6Addr: IpCmAddress, |address: IpCmAddress| address.0;
 }
 
 /// Additional information of an answer: what it is depends on the reason or status. It may be a GID or a LID.

@@ -1,6 +1,6 @@
 //! What a header is: a run of bytes with a table of fields, declared once.
 
-use core::{fmt, net::Ipv4Addr, net::Ipv6Addr};
+use core::{fmt, net::IpAddr, net::Ipv4Addr, net::Ipv6Addr};
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -46,6 +46,8 @@ pub enum Show {
     Ipv4,
     /// An IPv6 address or a GID.
     Ipv6,
+    /// An IPv6 address, or an IPv4 address in the last four bytes: the four bits of the header from this one on are the version.
+    Ip(u16),
     /// A number with a name for some of its values, written in hexadecimal.
     Named(fn(u64) -> Option<&'static str>),
     /// A number whose meaning is computed, written in hexadecimal.
@@ -181,6 +183,19 @@ impl Field {
         bytes.get(at..at + self.width as usize / 8).unwrap_or(&[])
     }
 
+    /// The address of a field that has [either version](Show::Ip). One that says IPv4 and has more than the last four bytes is shown whole.
+    pub fn ip(&self, header: &[u8]) -> IpAddr {
+        let whole = Ipv6Addr::get(header, self);
+        let version = match self.show {
+            Show::Ip(bit) => Field { bit, width: 4, ..*self }.get(header),
+            _ => 6,
+        };
+        match whole.octets() {
+            [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, v4 @ ..] if version == 4 => Ipv4Addr::from(v4).into(),
+            _ => whole.into(),
+        }
+    }
+
     /// The entries of a [list](Show::List), or of [counters](Show::Counts); none of another field.
     pub fn entries<'a>(&self, bytes: &'a [u8]) -> impl Iterator<Item = u64> + 'a {
         let (bytes, bits) = match self.show {
@@ -264,6 +279,7 @@ impl fmt::Display for Shown<'_> {
             Show::Mac => write!(f, "{}", super::Mac::get(self.header, self.field)),
             Show::Ipv4 => write!(f, "{}", Ipv4Addr::get(self.header, self.field)),
             Show::Ipv6 => write!(f, "{}", Ipv6Addr::get(self.header, self.field)),
+            Show::Ip(_) => write!(f, "{}", self.field.ip(self.header)),
             Show::Named(_) | Show::Decoded(_) => {
                 write!(f, "{:#0digits$x}", value())?;
                 self.field.meaning(self.header).map_or(Ok(()), |meaning| write!(f, " ({meaning})"))

@@ -1,6 +1,6 @@
 //! What was said of one connection.
 
-use std::net::Ipv6Addr;
+use std::net::{IpAddr, Ipv6Addr};
 
 use super::Message;
 use crate::{analyze::packet::key::Key, heap::heap, wire::*};
@@ -128,10 +128,9 @@ pub(super) struct Terms {
 /// What RDMA-CM's header says.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Addresses {
-    pub(super) is_ipv4: bool,
     pub(super) src_port: u16,
-    pub(super) src: Ipv6Addr,
-    pub(super) dst: Ipv6Addr,
+    /// Of who asks, and of who is asked.
+    pub(super) of: [IpAddr; 2],
 }
 
 /// What a REP says.
@@ -304,12 +303,7 @@ impl Dialog {
     }
 
     fn requested(&mut self, message: &Message<'_>) {
-        let ip = message.header::<IpCm>().map(|ip| Addresses {
-            is_ipv4: ip.ip_version() == 4,
-            src_port: ip.src_port(),
-            src: ip.src_ip(),
-            dst: ip.dst_ip(),
-        });
+        let ip = message.header::<IpCm>().map(|ip| Addresses { src_port: ip.src_port(), of: ip.addresses() });
         let mut request = Request {
             transaction: transaction(message),
             ip,

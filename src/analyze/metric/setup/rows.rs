@@ -7,7 +7,7 @@ use hashbrown::HashMap;
 
 use super::{
     Setups,
-    dialog::{Addresses, Dialog, Heard, Own, Request, What},
+    dialog::{Dialog, Heard, Own, Request, What},
 };
 use crate::{
     analyze::packet::key::Key,
@@ -235,7 +235,7 @@ impl Dialog {
         };
         let request = self.request.as_deref();
         if let Some(ip) = request.and_then(|request| request.ip) {
-            end.ip = Some(ip_text(&ip, passive));
+            end.ip = Some(ip.of[usize::from(passive)].to_string());
             let port = request.map_or(0, |request| request.service as u16);
             end.port = Some(if passive { port } else { ip.src_port });
         }
@@ -383,14 +383,6 @@ fn say_own(end: &mut SetupEnd, own: Option<&Own>, private: &[u8]) {
     end.rnr_retry_count = Some(own.rnr_retries);
     end.flow_control = Some(own.flow_control);
     end.srq = Some(own.srq);
-}
-
-fn ip_text(ip: &Addresses, passive: bool) -> String {
-    let address = if passive { ip.dst } else { ip.src };
-    match address.octets() {
-        [.., a, b, c, d] if ip.is_ipv4 => std::net::Ipv4Addr::new(a, b, c, d).to_string(),
-        _ => address.to_string(),
-    }
 }
 
 /// A reason in words, with what its additional information says where that is known (table 109).
