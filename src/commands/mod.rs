@@ -31,7 +31,9 @@ use crate::{
 };
 use conversation::{Conversation, Done, Said};
 
-pub use rows::{CommandRow, ConversationRow, FailedRow, KnownBy, OperationRow, Report, SCHEMA, TimeRow};
+pub use rows::{
+    CommandRow, ConversationRow, FIELDS, FailedRow, KnownBy, OperationRow, Report, SCHEMA, TimeRow,
+};
 
 /// Connections beyond this number are not followed.
 const MOST_CONVERSATIONS: usize = 1 << 14;

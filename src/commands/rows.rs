@@ -12,33 +12,13 @@ use crate::{
     follow::{Sums, Time, recovery, shares},
     report::{
         Summary,
+        described::described,
         units::{bytes, duration, several, times},
     },
 };
 
 /// The name of this form of JSON.
 pub const SCHEMA: &str = "rdmawire.commands/1";
-
-/// The commands of a capture.
-#[derive(Clone, Debug, Serialize)]
-pub struct Report {
-    /// [`SCHEMA`].
-    pub schema: &'static str,
-    /// Connections with commands, in the order in which they were first seen.
-    pub connections: Vec<ConversationRow>,
-    /// Commands of one kind of one connection, those that took most time first.
-    pub operations: Vec<OperationRow>,
-    /// Commands that failed, by kind and status.
-    pub failed: Vec<FailedRow>,
-    /// Commands one by one, as far as they are kept, in the order of their replies.
-    pub commands: Vec<CommandRow>,
-    /// What stands out.
-    pub findings: Vec<String>,
-    /// Messages that were not captured far enough to be read.
-    pub cut_messages: u64,
-    /// Connections that were not followed because there are too many.
-    pub not_followed: u64,
-}
 
 /// How a connection's protocol is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -63,136 +43,154 @@ impl KnownBy {
     }
 }
 
-/// One connection.
-#[derive(Clone, Debug, Serialize)]
-pub struct ConversationRow {
-    /// The protocol of its messages.
-    pub protocol: &'static str,
-    /// How that is known.
-    pub known_by: KnownBy,
-    /// The address of who asks; of RDS, of who was heard first.
-    pub client: String,
-    /// The address of who is asked.
-    pub server: String,
-    /// The client's queue pair; `None` where nothing that the server sent shows it.
-    pub client_qp: Option<u32>,
-    /// The server's queue pair.
-    pub server_qp: u32,
-    /// Commands that were answered.
-    pub completed: u64,
-    /// Commands without an answer.
-    pub unanswered: u64,
-    /// How long the oldest of them waits at the end of the capture, in nanoseconds.
-    pub longest_wait_ns: Option<u64>,
-    /// Commands whose status is an error.
-    pub failed: u64,
-    /// Answers without a command in the capture.
-    pub stray_replies: u64,
-    /// Retransmitted messages of one packet.
-    pub retransmitted_messages: u64,
-    /// The most commands outstanding at once.
-    pub most_outstanding: u64,
-    /// Bytes that READs and WRITEs moved for commands.
-    pub data_bytes: u64,
-    /// Latencies.
-    pub latency: Option<Summary>,
-    /// What the time of its commands went to.
-    #[serde(flatten)]
-    pub time: TimeRow,
-}
+described! {
+    /// The commands of a capture.
+    pub struct Report {
+        /// [`SCHEMA`].
+        pub schema: &'static str,
+        /// Connections with commands, in the order in which they were first seen.
+        pub connections: Vec<ConversationRow>,
+        /// Commands of one kind of one connection, those that took most time first.
+        pub operations: Vec<OperationRow>,
+        /// Commands that failed, by kind and status.
+        pub failed: Vec<FailedRow>,
+        /// Commands one by one, as far as they are kept, in the order of their replies.
+        pub commands: Vec<CommandRow>,
+        /// What stands out.
+        pub findings: Vec<String>,
+        /// Messages that were not captured far enough to be read.
+        pub cut_messages: u64,
+        /// Connections that were not followed because there are too many.
+        pub not_followed: u64,
+    }
 
-/// What the time of commands went to. The parts add up to the whole.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
-pub struct TimeRow {
-    /// From the first packet of the command to the last one of its answer, in nanoseconds, of all commands together.
-    pub latency_ns: u64,
-    /// The server, and the network behind the tap.
-    pub server_ns: u64,
-    /// Data was on its way: from the first READ request or packet of data to the last, but for recovery.
-    pub data_ns: u64,
-    /// The connection recovered from losses.
-    pub recovering_ns: u64,
-}
+    /// One connection.
+    pub struct ConversationRow {
+        /// The protocol of its messages.
+        pub protocol: &'static str,
+        /// How that is known.
+        pub known_by: KnownBy,
+        /// The address of who asks; of RDS, of who was heard first.
+        pub client: String,
+        /// The address of who is asked.
+        pub server: String,
+        /// The client's queue pair; `None` where nothing that the server sent shows it.
+        pub client_qp: Option<u32>,
+        /// The server's queue pair.
+        pub server_qp: u32,
+        /// Commands that were answered.
+        pub completed: u64,
+        /// Commands without an answer.
+        pub unanswered: u64,
+        /// How long the oldest of them waits at the end of the capture, in nanoseconds.
+        pub longest_wait_ns: Option<u64>,
+        /// Commands whose status is an error.
+        pub failed: u64,
+        /// Answers without a command in the capture.
+        pub stray_replies: u64,
+        /// Retransmitted messages of one packet.
+        pub retransmitted_messages: u64,
+        /// The most commands outstanding at once.
+        pub most_outstanding: u64,
+        /// Bytes that READs and WRITEs moved for commands.
+        pub data_bytes: u64,
+        /// Latencies.
+        pub latency: Option<Summary>,
+        /// What the time of its commands went to.
+        #[serde(flatten)]
+        pub time: TimeRow,
+    }
 
-/// Commands of one kind.
-#[derive(Clone, Debug, Serialize)]
-pub struct OperationRow {
-    /// The connection's place in [`Report::connections`].
-    pub connection: usize,
-    /// The protocol.
-    pub protocol: &'static str,
-    /// The name of the operation; of an NFSv4 compound, of the one that it is for.
-    pub operation: Cow<'static, str>,
-    /// Commands that were answered.
-    pub completed: u64,
-    /// Those of them that failed.
-    pub failed: u64,
-    /// The application's bytes: what was read, written or sent, as far as commands and answers say it.
-    pub size_bytes: u64,
-    /// Latencies.
-    pub latency: Option<Summary>,
-    /// Commands per second, from the first command to the last answer.
-    pub per_second: Option<f64>,
-    /// The application's bytes per second in that time.
-    pub bytes_per_second: Option<f64>,
-    /// What the time of the commands went to.
-    #[serde(flatten)]
-    pub time: TimeRow,
-}
+    /// What the time of commands went to. The parts add up to the whole.
+    #[derive(Copy, Default)]
+    pub struct TimeRow {
+        /// From the first packet of the command to the last one of its answer, in nanoseconds, of all commands together.
+        pub latency_ns: u64,
+        /// The server, and the network behind the tap.
+        pub server_ns: u64,
+        /// Data was on its way: from the first READ request or packet of data to the last, but for recovery.
+        pub data_ns: u64,
+        /// The connection recovered from losses.
+        pub recovering_ns: u64,
+    }
 
-/// Commands that failed in the same way.
-#[derive(Clone, Debug, Serialize)]
-pub struct FailedRow {
-    /// The connection's place in [`Report::connections`].
-    pub connection: usize,
-    /// The name of the operation.
-    pub operation: Cow<'static, str>,
-    /// The status.
-    pub status: u32,
-    /// The status in words.
-    pub meaning: Cow<'static, str>,
-    /// How many.
-    pub count: u64,
-    /// The frame of the first of these commands.
-    pub first_frame: u64,
-}
+    /// Commands of one kind.
+    pub struct OperationRow {
+        /// The connection's place in [`Report::connections`].
+        pub connection: usize,
+        /// The protocol.
+        pub protocol: &'static str,
+        /// The name of the operation; of an NFSv4 compound, of the one that it is for.
+        pub operation: Cow<'static, str>,
+        /// Commands that were answered.
+        pub completed: u64,
+        /// Those of them that failed.
+        pub failed: u64,
+        /// The application's bytes: what was read, written or sent, as far as commands and answers say it.
+        pub size_bytes: u64,
+        /// Latencies.
+        pub latency: Option<Summary>,
+        /// Commands per second, from the first command to the last answer.
+        pub per_second: Option<f64>,
+        /// The application's bytes per second in that time.
+        pub bytes_per_second: Option<f64>,
+        /// What the time of the commands went to.
+        #[serde(flatten)]
+        pub time: TimeRow,
+    }
 
-/// A command that was answered.
-#[derive(Clone, Debug, Serialize)]
-pub struct CommandRow {
-    /// The connection's place in [`Report::connections`].
-    pub connection: usize,
-    /// The frame where it begins.
-    pub frame: u64,
-    /// The frame where its answer begins.
-    pub reply_frame: u64,
-    /// When it was sent, in nanoseconds since 1970.
-    pub time_ns: i64,
-    /// The server asked the client.
-    pub is_from_server: bool,
-    /// Its number: XID, task tag, tag, message ID or sequence.
-    pub id: u64,
-    /// The name of the operation.
-    pub operation: Cow<'static, str>,
-    /// All operations of a compound.
-    pub detail: Option<String>,
-    /// The application's bytes; `None` where neither the command nor its answer says them.
-    pub size_bytes: Option<u64>,
-    /// Bytes that READs and WRITEs of its memory moved.
-    pub data_bytes: u64,
-    /// Bytes of its message.
-    pub call_bytes: u64,
-    /// Bytes of its answer's message.
-    pub reply_bytes: u64,
-    /// The status; 0 where there is none.
-    pub status: u32,
-    /// The status in words; empty where the answer has none.
-    pub meaning: Cow<'static, str>,
-    /// Whether it is an error.
-    pub is_error: bool,
-    /// What its time went to.
-    #[serde(flatten)]
-    pub time: TimeRow,
+    /// Commands that failed in the same way.
+    pub struct FailedRow {
+        /// The connection's place in [`Report::connections`].
+        pub connection: usize,
+        /// The name of the operation.
+        pub operation: Cow<'static, str>,
+        /// The status.
+        pub status: u32,
+        /// The status in words.
+        pub meaning: Cow<'static, str>,
+        /// How many.
+        pub count: u64,
+        /// The frame of the first of these commands.
+        pub first_frame: u64,
+    }
+
+    /// A command that was answered.
+    pub struct CommandRow {
+        /// The connection's place in [`Report::connections`].
+        pub connection: usize,
+        /// The frame where it begins.
+        pub frame: u64,
+        /// The frame where its answer begins.
+        pub reply_frame: u64,
+        /// When it was sent, in nanoseconds since 1970.
+        pub time_ns: i64,
+        /// The server asked the client.
+        pub is_from_server: bool,
+        /// Its number: XID, task tag, tag, message ID or sequence.
+        pub id: u64,
+        /// The name of the operation.
+        pub operation: Cow<'static, str>,
+        /// All operations of a compound.
+        pub detail: Option<String>,
+        /// The application's bytes; `None` where neither the command nor its answer says them.
+        pub size_bytes: Option<u64>,
+        /// Bytes that READs and WRITEs of its memory moved.
+        pub data_bytes: u64,
+        /// Bytes of its message.
+        pub call_bytes: u64,
+        /// Bytes of its answer's message.
+        pub reply_bytes: u64,
+        /// The status; 0 where there is none.
+        pub status: u32,
+        /// The status in words; empty where the answer has none.
+        pub meaning: Cow<'static, str>,
+        /// Whether it is an error.
+        pub is_error: bool,
+        /// What its time went to.
+        #[serde(flatten)]
+        pub time: TimeRow,
+    }
 }
 
 impl From<Time> for TimeRow {

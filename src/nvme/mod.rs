@@ -26,7 +26,7 @@ use capsule::{CQE, Command, Cqe, Sqe};
 use queue::Queue;
 
 pub use capsule::DataDirection;
-pub use rows::{CommandRow, FailedRow, OperationRow, QueueRow, Report, SCHEMA, TimeRow};
+pub use rows::{CommandRow, FIELDS, FailedRow, OperationRow, QueueRow, Report, SCHEMA, TimeRow};
 
 /// Queues beyond this number are not followed.
 const MOST_QUEUES: usize = 1 << 16;

@@ -1,7 +1,5 @@
 //! The commands as rows, and what they say in a sentence.
 
-use serde::Serialize;
-
 use super::{
     Commands, Kind,
     capsule::DataDirection,
@@ -12,6 +10,7 @@ use crate::{
     follow::{Sums, Time, recovery, shares},
     report::{
         Summary,
+        described::described,
         units::{bytes, count, duration, percent, several, times},
     },
 };
@@ -19,157 +18,154 @@ use crate::{
 /// The name of this form of JSON.
 pub const SCHEMA: &str = "rdmawire.nvme/1";
 
-/// The commands of a capture.
-#[derive(Clone, Debug, Serialize)]
-pub struct Report {
-    /// [`SCHEMA`].
-    pub schema: &'static str,
-    /// Queues, in the order in which they were first seen.
-    pub queues: Vec<QueueRow>,
-    /// Commands of one kind to one namespace of one subsystem, those that took most time first.
-    pub operations: Vec<OperationRow>,
-    /// Commands that failed, by kind and status.
-    pub failed: Vec<FailedRow>,
-    /// Commands one by one, as far as they are kept, in the order of their responses.
-    pub commands: Vec<CommandRow>,
-    /// What stands out.
-    pub findings: Vec<String>,
-    /// Capsules whose command was not captured: the frames are cut.
-    pub cut_capsules: u64,
-    /// Queues that were not followed because there are too many.
-    pub not_followed: u64,
-}
+described! {
+    /// The commands of a capture.
+    pub struct Report {
+        /// [`SCHEMA`].
+        pub schema: &'static str,
+        /// Queues, in the order in which they were first seen.
+        pub queues: Vec<QueueRow>,
+        /// Commands of one kind to one namespace of one subsystem, those that took most time first.
+        pub operations: Vec<OperationRow>,
+        /// Commands that failed, by kind and status.
+        pub failed: Vec<FailedRow>,
+        /// Commands one by one, as far as they are kept, in the order of their responses.
+        pub commands: Vec<CommandRow>,
+        /// What stands out.
+        pub findings: Vec<String>,
+        /// Capsules whose command was not captured: the frames are cut.
+        pub cut_capsules: u64,
+        /// Queues that were not followed because there are too many.
+        pub not_followed: u64,
+    }
 
-/// One queue: a submission queue and its completion queue over one connection.
-#[derive(Clone, Debug, Serialize)]
-pub struct QueueRow {
-    /// The host's address.
-    pub host: String,
-    /// The controller's address.
-    pub controller: String,
-    /// The subsystem's NVMe qualified name; `None` where Connect's data was not captured.
-    pub subsystem: Option<String>,
-    /// Its number, 0 of the admin queue; `None` where its set-up was not captured and no response names it.
-    pub queue: Option<u16>,
-    /// The host's queue pair; `None` where no packet of the controller shows it.
-    pub host_qp: Option<u32>,
-    /// The controller's queue pair.
-    pub controller_qp: u32,
-    /// Entries of the queue, one of which stays free; `None` where its set-up was not captured.
-    pub entries: Option<u32>,
-    /// The time after which a silent host counts as dead, in milliseconds; of the admin queue's Connect.
-    pub keep_alive_ms: Option<u32>,
-    /// Its set-up was captured; else commands and responses that fit each other show what it is.
-    pub is_proved: bool,
-    /// Commands that were completed.
-    pub completed: u64,
-    /// Commands without a response, but for asynchronous event requests.
-    pub unanswered: u64,
-    /// How long the oldest of them waits at the end of the capture, in nanoseconds.
-    pub longest_wait_ns: Option<u64>,
-    /// Retransmitted capsules of commands.
-    pub retransmitted_commands: u64,
-    /// The most commands outstanding at once.
-    pub most_outstanding: u32,
-    /// The mean number of commands outstanding while there were some.
-    pub mean_outstanding: Option<f64>,
-    /// The share of that time in which the queue was full; `None` where its entries are not known.
-    pub full_ratio: Option<f64>,
-    /// Latencies.
-    pub latency: Option<Summary>,
-    /// What the time of its commands went to.
-    #[serde(flatten)]
-    pub time: TimeRow,
-}
+    /// One queue: a submission queue and its completion queue over one connection.
+    pub struct QueueRow {
+        /// The host's address.
+        pub host: String,
+        /// The controller's address.
+        pub controller: String,
+        /// The subsystem's NVMe qualified name; `None` where Connect's data was not captured.
+        pub subsystem: Option<String>,
+        /// Its number, 0 of the admin queue; `None` where its set-up was not captured and no response names it.
+        pub queue: Option<u16>,
+        /// The host's queue pair; `None` where no packet of the controller shows it.
+        pub host_qp: Option<u32>,
+        /// The controller's queue pair.
+        pub controller_qp: u32,
+        /// Entries of the queue, one of which stays free; `None` where its set-up was not captured.
+        pub entries: Option<u32>,
+        /// The time after which a silent host counts as dead, in milliseconds; of the admin queue's Connect.
+        pub keep_alive_ms: Option<u32>,
+        /// Its set-up was captured; else commands and responses that fit each other show what it is.
+        pub is_proved: bool,
+        /// Commands that were completed.
+        pub completed: u64,
+        /// Commands without a response, but for asynchronous event requests.
+        pub unanswered: u64,
+        /// How long the oldest of them waits at the end of the capture, in nanoseconds.
+        pub longest_wait_ns: Option<u64>,
+        /// Retransmitted capsules of commands.
+        pub retransmitted_commands: u64,
+        /// The most commands outstanding at once.
+        pub most_outstanding: u32,
+        /// The mean number of commands outstanding while there were some.
+        pub mean_outstanding: Option<f64>,
+        /// The share of that time in which the queue was full; `None` where its entries are not known.
+        pub full_ratio: Option<f64>,
+        /// Latencies.
+        pub latency: Option<Summary>,
+        /// What the time of its commands went to.
+        #[serde(flatten)]
+        pub time: TimeRow,
+    }
 
-/// What the time of commands went to. The parts add up to the whole.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
-pub struct TimeRow {
-    /// From the first packet of the command to its response, in nanoseconds, of all commands together.
-    pub latency_ns: u64,
-    /// The controller, and the network behind the tap.
-    pub controller_ns: u64,
-    /// Data was on its way: from the first READ request or packet of data to the last, but for recovery.
-    pub data_ns: u64,
-    /// The connection recovered from losses.
-    pub recovering_ns: u64,
-}
+    /// What the time of commands went to. The parts add up to the whole.
+    #[derive(Copy, Default)]
+    pub struct TimeRow {
+        /// From the first packet of the command to its response, in nanoseconds, of all commands together.
+        pub latency_ns: u64,
+        /// The controller, and the network behind the tap.
+        pub controller_ns: u64,
+        /// Data was on its way: from the first READ request or packet of data to the last, but for recovery.
+        pub data_ns: u64,
+        /// The connection recovered from losses.
+        pub recovering_ns: u64,
+    }
 
-/// Commands of one kind to one namespace.
-#[derive(Clone, Debug, Serialize)]
-pub struct OperationRow {
-    /// The host's address.
-    pub host: String,
-    /// The controller's address.
-    pub controller: String,
-    /// The subsystem's name.
-    pub subsystem: Option<String>,
-    /// Whether the admin queue had them.
-    pub is_admin: bool,
-    /// The namespace; `None` of Fabrics commands.
-    pub namespace: Option<u32>,
-    /// The command's name.
-    pub command: String,
-    /// The direction of data.
-    pub direction: DataDirection,
-    /// Commands that were completed.
-    pub completed: u64,
-    /// Those of them that failed.
-    pub failed: u64,
-    /// Bytes of data.
-    pub data_bytes: u64,
-    /// Latencies.
-    pub latency: Option<Summary>,
-    /// Commands per second, from the first command to the last response.
-    pub per_second: Option<f64>,
-    /// Bytes of data per second in that time.
-    pub bytes_per_second: Option<f64>,
-    /// What the time of the commands went to.
-    #[serde(flatten)]
-    pub time: TimeRow,
-}
+    /// Commands of one kind to one namespace.
+    pub struct OperationRow {
+        /// The host's address.
+        pub host: String,
+        /// The controller's address.
+        pub controller: String,
+        /// The subsystem's name.
+        pub subsystem: Option<String>,
+        /// Whether the admin queue had them.
+        pub is_admin: bool,
+        /// The namespace; `None` of Fabrics commands.
+        pub namespace: Option<u32>,
+        /// The command's name.
+        pub command: String,
+        /// The direction of data.
+        pub direction: DataDirection,
+        /// Commands that were completed.
+        pub completed: u64,
+        /// Those of them that failed.
+        pub failed: u64,
+        /// Bytes of data.
+        pub data_bytes: u64,
+        /// Latencies.
+        pub latency: Option<Summary>,
+        /// Commands per second, from the first command to the last response.
+        pub per_second: Option<f64>,
+        /// Bytes of data per second in that time.
+        pub bytes_per_second: Option<f64>,
+        /// What the time of the commands went to.
+        #[serde(flatten)]
+        pub time: TimeRow,
+    }
 
-/// Commands that failed in the same way.
-#[derive(Clone, Debug, Serialize)]
-pub struct FailedRow {
-    /// The queue's place in [`Report::queues`].
-    pub queue: usize,
-    /// The command's name.
-    pub command: String,
-    /// The status field without the phase tag.
-    pub status: u16,
-    /// The status in words.
-    pub meaning: String,
-    /// The controller says that the command will fail again.
-    pub do_not_retry: bool,
-    /// How many.
-    pub count: u64,
-    /// The frame of the first of these commands.
-    pub first_frame: u64,
-}
+    /// Commands that failed in the same way.
+    pub struct FailedRow {
+        /// The queue's place in [`Report::queues`].
+        pub queue: usize,
+        /// The command's name.
+        pub command: String,
+        /// The status field without the phase tag.
+        pub status: u16,
+        /// The status in words.
+        pub meaning: String,
+        /// The controller says that the command will fail again.
+        pub do_not_retry: bool,
+        /// How many.
+        pub count: u64,
+        /// The frame of the first of these commands.
+        pub first_frame: u64,
+    }
 
-/// A command that was completed.
-#[derive(Clone, Debug, Serialize)]
-pub struct CommandRow {
-    /// The queue's place in [`Report::queues`].
-    pub queue: usize,
-    /// The frame of the command.
-    pub frame: u64,
-    /// When it was sent, in nanoseconds since 1970.
-    pub time_ns: i64,
-    /// Its number.
-    pub command_id: u16,
-    /// Its name.
-    pub command: String,
-    /// The namespace.
-    pub namespace: Option<u32>,
-    /// Bytes of data.
-    pub data_bytes: u64,
-    /// The status field without the phase tag; 0 is success.
-    pub status: u16,
-    /// What its time went to.
-    #[serde(flatten)]
-    pub time: TimeRow,
+    /// A command that was completed.
+    pub struct CommandRow {
+        /// The queue's place in [`Report::queues`].
+        pub queue: usize,
+        /// The frame of the command.
+        pub frame: u64,
+        /// When it was sent, in nanoseconds since 1970.
+        pub time_ns: i64,
+        /// Its number.
+        pub command_id: u16,
+        /// Its name.
+        pub command: String,
+        /// The namespace.
+        pub namespace: Option<u32>,
+        /// Bytes of data.
+        pub data_bytes: u64,
+        /// The status field without the phase tag; 0 is success.
+        pub status: u16,
+        /// What its time went to.
+        #[serde(flatten)]
+        pub time: TimeRow,
+    }
 }
 
 impl From<Time> for TimeRow {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use super::super::{collectives, commands, fabric, list, nvme};
 use super::{finding, note, opcode, syndromes, table};
@@ -15,7 +15,7 @@ use rdmawire::{
     opcode::Opcode,
     packets,
     report::{
-        Message, plain_doc, schema,
+        Described, Message, plain_doc, schema,
         table::{Column, Table},
         text,
     },
@@ -182,9 +182,24 @@ pub(super) fn in_report(name: &str, to: &mut String) -> Result<bool, std::fmt::E
     Ok(found)
 }
 
-/// The forms of JSON that have a schema, and that they are of.
-fn documents() -> [(&'static str, Value); 2] {
-    [("the report", schema()), ("rdmawire fabric", rdmawire::fabric::schema())]
+/// The forms of JSON whose fields have documentation, as schemas, and that they are of.
+fn documents() -> [(&'static str, Value); 4] {
+    [
+        ("the report", schema()),
+        ("rdmawire fabric", rdmawire::fabric::schema()),
+        ("rdmawire nvme", described(rdmawire::nvme::FIELDS)),
+        ("rdmawire commands", described(rdmawire::commands::FIELDS)),
+    ]
+}
+
+fn described(rows: &[Described]) -> Value {
+    let described = |doc: &str| json!({ "description": plain_doc(doc) });
+    let row = |row: &Described| {
+        let fields: Map<String, Value> =
+            row.fields().map(|(name, doc)| (name.to_owned(), described(doc))).collect();
+        (row.name.to_owned(), json!({ "description": plain_doc(row.about), "properties": fields }))
+    };
+    json!({ "$defs": rows.iter().map(row).collect::<Map<String, Value>>() })
 }
 
 /// The names of all fields and words of reports.
