@@ -41,7 +41,7 @@ pub(super) struct Dissect {
     files: Vec<PathBuf>,
     #[command(flatten)]
     joining: Joining,
-    /// Write one JSON object per frame.
+    /// Write one JSON object per frame; with --around and --flow also its flow, the remark, and which frame was asked for.
     #[arg(long)]
     json: bool,
     /// Show every field of every header, with its bits.
@@ -70,13 +70,13 @@ pub(super) struct Dissect {
     count: Option<u64>,
     /// Show this frame, and those before and after it of its connection, each with what the analysis says of it: whether it is a
     /// retransmission, of which frame and why; late; lost before; a NAK for which PSN.
-    #[arg(long, value_name = "FRAME", value_parser = arg::positive::<u64>, conflicts_with_all = ["json", "fields", "skip"])]
+    #[arg(long, value_name = "FRAME", value_parser = arg::positive::<u64>, conflicts_with_all = ["fields", "skip"])]
     around: Option<u64>,
     /// With --around: how many frames before it, and after it.
     #[arg(long, value_name = "N", default_value_t = 10, requires = "around")]
     context: usize,
     /// Show the frames of this flow's connection, each with what the analysis says of it. `rdmawire analyze` gives flows their numbers.
-    #[arg(long, value_name = "N", conflicts_with_all = ["json", "fields", "skip"])]
+    #[arg(long, value_name = "N", conflicts_with_all = ["fields", "skip"])]
     flow: Option<usize>,
     /// Skip the first N frames of each file.
     #[arg(long, value_name = "N", default_value_t = 0)]

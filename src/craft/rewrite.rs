@@ -345,13 +345,24 @@ fn zero(packet: &mut Packet, d: &Dissection<'_>) {
 /// ([`super::Endpoint::new`]), a missing IP address from the LID (10.77 and the LID). Bytes behind the packet are dropped.
 /// `None` if there is no BTH, or nothing to change.
 fn convert(packet: &Packet, d: &Dissection<'_>, to: Encapsulation) -> Option<Packet> {
-    if d.encapsulation()? == to && d.tunnel_depth() == 0 {
+    let from = d.encapsulation()?;
+    if from == to && d.tunnel_depth() == 0 {
         return None;
     }
     // Edits are done already.
     let frame = packet.build();
     let edited = dissect(packet.link(), &frame, packet.wire_len());
-    let path = Path { encapsulation: to, ..Path::of(&edited)? };
+    let mut path = Path { encapsulation: to, ..Path::of(&edited)? };
+    // Native InfiniBand marks in the BTH (FECN), and may mark any packet; around IP it is in ECN.
+    let is_native = |wrap| matches!(wrap, Encapsulation::Ib | Encapsulation::IbGrh);
+    let crosses = is_native(from) != is_native(to);
+    if crosses && is_native(from) {
+        path.ecn = match (edited.get::<Bth>()?.fecn(), path.ecn) {
+            (true, _) => Ecn::CE,
+            (_, Ecn(0)) => Ecn::ECT0,
+            (_, ecn) => ecn,
+        };
+    }
     let mut converted = path.packet();
     let around = packet.parts().iter().rposition(|part| part.kind.is_bth())?;
     for part in &packet.parts()[around..] {
@@ -359,6 +370,9 @@ fn convert(packet: &Packet, d: &Dissection<'_>, to: Encapsulation) -> Option<Pac
     }
     for (part, old) in converted.parts.iter_mut().rev().zip(packet.parts()[around..].iter().rev()) {
         part.keep = old.keep;
+    }
+    if crosses {
+        converted.alter(|bth: Bth| bth.with_fecn(is_native(to) && path.ecn == Ecn::CE));
     }
     converted.payload = packet.payload.clone();
     converted.pad = packet.pad;

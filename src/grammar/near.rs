@@ -1,6 +1,6 @@
 //! Suggestions for misspelt names.
 
-/// The names that come nearest to a word, at most three: those with the fewest letters to change.
+/// The names that come nearest to a word, at most three: those whose last part it is or begins, then those with the fewest letters to change.
 pub fn nearest(word: &str, names: impl Iterator<Item = String>) -> Vec<String> {
     // Names are short: no suggestions for long words.
     if word.len() > 64 {
@@ -8,8 +8,14 @@ pub fn nearest(word: &str, names: impl Iterator<Item = String>) -> Vec<String> {
     }
     let mut near: Vec<(usize, String)> = names
         .map(|name| {
-            let last = name.rsplit('.').next() == Some(word);
-            (if last { 0 } else { distance(word, &name) }, name)
+            let last = name.rsplit('.').next().unwrap_or_default();
+            let near = match last.strip_prefix(word) {
+                Some("") => 0,
+                // `time` of `frame.time_ns`.
+                Some(more) if more.starts_with('_') => 1,
+                _ => distance(word, &name),
+            };
+            (near, name)
         })
         .filter(|(distance, name)| *distance <= 1 + name.len().max(word.len()) / 3)
         .collect();

@@ -10,7 +10,7 @@ use std::{
 use crate::{
     samples::{self, Sample},
     support::{
-        programs::{cli, skip},
+        programs::{self, cli, has_wireshark, skip},
         scratch::Scratch,
     },
 };
@@ -361,6 +361,21 @@ fn frames_around_one_say_what_they_are() {
     assert!(lines[3].contains("<- retransmission of frame 55 after the NAK in frame 82"), "{around}");
     // The first frame is not RDMA, so that all frames are shown.
     assert_eq!(printed(&["--around", "1", "--context", "3"], &path).lines().count(), 4);
+    // As JSON, with the same remarks.
+    let objects = printed(&["--around", "145", "--context", "2", "--json"], &path);
+    let objects: Vec<Value> = objects.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(
+        objects.iter().map(|one| one["frame"].as_u64().unwrap()).collect::<Vec<_>>(),
+        [143, 144, 145, 146, 147]
+    );
+    assert_eq!(
+        objects.iter().map(|one| one["asked"] == true).collect::<Vec<_>>(),
+        [false, false, true, false, false]
+    );
+    for (object, line) in objects.iter().zip(&lines) {
+        assert!(line.ends_with(object["remark"].as_str().unwrap()), "{line}");
+        assert!(object["flow"].is_u64());
+    }
     // Both flows of a connection; only NAKs of them.
     let both = printed(&["--flow", "1"], &path);
     assert_eq!(both.lines().count(), 299);
@@ -394,6 +409,9 @@ fn what_is_printed_is_explained() {
         ("local_ack_timeout_err", "a counter of mlx5: acknowledgement timeouts"),
         ("pairs_reached", "a field of rdmawire fabric: Report"),
         ("lane_mbit_s", "a field of rdmawire fabric: "),
+        ("do_not_retry", "a field of rdmawire nvme: FailedRow"),
+        ("bytes_per_second", "a field of rdmawire commands: OperationRow"),
+        ("controller_ns", "The controller, and the network behind the tap."),
     ] {
         let output = rdmawire().arg("explain").arg(name).output().unwrap();
         assert!(
@@ -406,4 +424,54 @@ fn what_is_printed_is_explained() {
     for rust in ["[`", "`None`", "::"] {
         assert!(!text(&schema.stdout).contains(rust), "{rust}");
     }
+}
+
+/// RDMA-CM's header says which version its addresses have: they are shown, compared and crafted so, as tshark has them.
+#[test]
+fn addresses_of_rdma_cm_are_those_of_their_version() {
+    let scratch = Scratch::new("ip-cm");
+    let path = scratch.join("cm.pcap");
+    let crafted = "ipv4 / udp / bth opcode=ud-send-only / deth / mad mgmt_class=7 attribute_id=16 / cm_req service_id=0x1061b58 \
+                   / rdmacm ip_version=4 src_ip=10.77.0.1 dst_ip=10.77.0.2 / payload 56";
+    for (from, at) in [("pcaps/cm_rej-A.pcap.zst", None), ("crafted", Some(crafted))] {
+        let file = match at {
+            None => Path::new(env!("CARGO_MANIFEST_DIR")).join(from),
+            Some(recipe) => {
+                let made = cli().args(["craft", "--force", "-o"]).arg(&path).arg(recipe).output().unwrap();
+                assert!(made.status.success(), "{}", text(&made.stderr));
+                path.clone()
+            }
+        };
+        let of = ["--filter", "cm.src_ip == 10.77.0.0/24", "--fields", "frame,cm.src_ip,cm.dst_ip"];
+        let rows = run(&of, &file);
+        let rows: Vec<&str> = text(&rows.stdout).lines().skip(1).collect();
+        assert!(rows.iter().all(|row| row.ends_with("\t10.77.0.1\t10.77.0.2")), "{from}: {rows:?}");
+        assert_eq!(rows.len(), if at.is_none() { 9 } else { 1 }, "{from}");
+        let one = run(&["--json", "--filter", "cm.dst_ip == 10.77.0.2", "--count", "1"], &file);
+        assert!(text(&one.stdout).contains(r#""src_ip":"10.77.0.1","dst_ip":"10.77.0.2""#), "{from}");
+        let tree = run(&["--verbose", "--filter", "cm.src_ip"], &file);
+        assert!(text(&tree.stdout).contains("10.77.0.2") && !text(&tree.stdout).contains("::a4d"), "{from}");
+    }
+    let capture = Path::new(env!("CARGO_MANIFEST_DIR")).join("pcaps/cm_rej-A.pcap.zst");
+    let v6 = run(&["--filter", "cm.src_ip == fd77::/16", "--fields", "cm.src_ip,cm.dst_ip"], &capture);
+    assert_eq!(text(&v6.stdout).lines().collect::<Vec<_>>(), ["cm.src_ip\tcm.dst_ip", "fd77::1\tfd77::2"]);
+    if !has_wireshark("tshark") {
+        return;
+    }
+    let plain = scratch.join("plain.pcap");
+    let copied = cli().args(["rewrite"]).arg(&capture).arg(&plain).output().unwrap();
+    assert!(copied.status.success(), "{}", text(&copied.stderr));
+    let names = ["sip4", "sip6", "dip4", "dip6"].map(|name| format!("infiniband.cm.req.ip_cm.{name}"));
+    let mut tshark = Command::new("tshark");
+    tshark
+        .args(["-n", "-Y", "infiniband.cm.req.ip_cm", "-T", "fields", "-E", "separator=,", "-r"])
+        .arg(&plain);
+    names.iter().for_each(|name| _ = tshark.args(["-e", name]));
+    let theirs = programs::printed(&mut tshark);
+    let ours = run(&["--filter", "cm.src_ip", "--fields", "cm.src_ip,cm.dst_ip", "--no-header"], &capture);
+    let theirs: Vec<String> = theirs
+        .lines()
+        .map(|l| l.split(',').filter(|cell| !cell.is_empty()).collect::<Vec<_>>().join("\t"))
+        .collect();
+    assert_eq!(text(&ours.stdout).lines().collect::<Vec<_>>(), theirs);
 }

@@ -1,5 +1,11 @@
 //! Marks and notifications of flows, against scenarios whose truth is known.
 
+use std::path::Path;
+
+use crate::support::{
+    programs::{cli, done, printed},
+    scratch::Scratch,
+};
 use rdmawire::{
     analyze::{Analysis, Options},
     capture::{Record, Time},
@@ -384,4 +390,25 @@ fn incast_with_the_speed_of_the_interface() {
     assert_eq!((&told.head.incast, &told.head.slow_flows), (&given.head.incast, &given.head.slow_flows));
     let unknown = of(Options::default(), None);
     assert_eq!((unknown.head.incast, unknown.head.why["incast"]), (None, Reason::UnknownSpeed));
+}
+
+/// InfiniBand marks in the BTH, IP in its header: a rewritten capture has the marks of the other.
+#[test]
+fn marks_survive_another_encapsulation() {
+    let scratch = Scratch::new("marks");
+    let capture = Path::new(env!("CARGO_MANIFEST_DIR")).join("pcaps/ecn_rc_write-B.pcap.zst");
+    let mut from = capture;
+    for (n, to) in ["ib", "rocev2-ipv6", "ib-grh", "rocev2-ipv4"].into_iter().enumerate() {
+        let path = scratch.join(format!("{n}.pcapng"));
+        done(cli().args(["rewrite", "--quiet", "--to", to]).arg(&from).arg(&path));
+        let report = printed(cli().args(["analyze", "--json"]).arg(&path));
+        let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+        assert_eq!(report["congestion"]["ce_packets"], 300, "{to}");
+        let flows = report["flows"].as_array().unwrap();
+        assert_eq!(flows.iter().map(|flow| flow["ce_packets"].as_u64().unwrap()).max(), Some(300), "{to}");
+        let findings = report["findings"].as_array().unwrap();
+        let found = findings.iter().find(|finding| finding["id"] == "congestion.no_cnp").unwrap();
+        assert_eq!(found["text"].as_str().unwrap().contains("(FECN)"), to.starts_with("ib"), "{to}");
+        from = path;
+    }
 }

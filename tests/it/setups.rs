@@ -318,6 +318,9 @@ fn dangerous_terms_are_found() {
     let has = |all: Vec<String>, words: &str| assert!(all.len() == 1 && all[0].contains(words), "{all:?}");
     has(found(&|req| req.with_rnr_retry_count(0)), "RNR retry count 0");
     has(found(&|req| req.with_retry_count(0)), "retry count 0");
+    // IPoIB asks for no retries, whatever is set: TCP retries.
+    let ipoib = ServiceId(0x1000_0000_0000_0404);
+    assert_eq!(found(&|req| req.with_service_id(ipoib).with_rnr_retry_count(0).with_retry_count(0)), [""; 0]);
     has(found(&|req| req.with_primary_local_ack_timeout(AckTimeout(10))), "less than 0.1 s");
     has(found(&|req| req.with_primary_local_ack_timeout(AckTimeout(0))), "never noticed");
 

@@ -62,8 +62,14 @@ pub(super) fn show(
         }
         let mut text = String::new();
         args.draw(&mut Pen { style, line: &mut line, file: None }, number, record, &d, &mut text)?;
-        if let Some(remark) = known.remark(number, record) {
-            put_remark(&mut text, &remark, is_asked);
+        let remark = known.remark(number, record);
+        match (style, remark) {
+            (Style::Json(_), remark) => {
+                let flow = known.flow(record).map(|(flow, _)| flow);
+                put_fields(&mut text, flow, remark.as_deref(), is_asked);
+            }
+            (_, Some(remark)) => put_remark(&mut text, &remark, is_asked),
+            _ => {}
         }
         if wanted.around.is_some() && after.is_none() && !is_asked {
             before.push_back(text);
@@ -130,6 +136,14 @@ fn analyze(args: &Dissect, parts: &[PathBuf]) -> anyhow::Result<(Annotations, Wa
 /// Whether both are of one connection.
 fn is_one((flow, connection): (usize, Option<u32>), (other, other_connection): (usize, Option<u32>)) -> bool {
     flow == other || connection.is_some() && connection == other_connection
+}
+
+/// Puts what is known of a frame at the end of its JSON object.
+fn put_fields(text: &mut String, flow: Option<usize>, remark: Option<&str>, is_asked: bool) {
+    let whole = text.trim_end();
+    text.truncate(whole.strip_suffix('}').unwrap_or(whole).len());
+    let (flow, remark) = (serde_json::json!(flow), serde_json::json!(remark));
+    text.push_str(&format!(",\"flow\":{flow},\"remark\":{remark},\"asked\":{is_asked}}}\n"));
 }
 
 /// Puts a remark behind the first line of a frame.

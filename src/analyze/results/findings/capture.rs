@@ -8,9 +8,9 @@ use super::{
 };
 use crate::analyze::metric::paths::planes;
 use crate::report::{
-    Affected, CollectiveCause, Congestion, FlowPath, Head, MarkedFlow, MrcConnection, NotDecoded, OneSided,
-    PathState, Pause, PauseCulprit, PauseViolations, SlowFlow, Space, TimeCause, TimeShare, UetContext,
-    UetCount, UetCounted, UetMode,
+    Affected, CollectiveCause, Congestion, Encapsulation, FlowPath, Head, MarkedFlow, MrcConnection,
+    NotDecoded, OneSided, PathState, Pause, PauseCulprit, PauseViolations, SlowFlow, Space, TimeCause,
+    TimeShare, UetContext, UetCount, UetCounted, UetMode,
     units::{bits, bytes, count, duration, percent, priority, several},
 };
 
@@ -615,11 +615,29 @@ pub(super) fn cnps_without_marks(&Evidence { head, .. }: &Evidence<'_>, say: &mu
 }
 
 pub(super) fn marks_without_cnps(&Evidence { head, sums }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
-    let &Congestion { cnps, ce_packets, .. } = &head.congestion;
+    let &Congestion { cnps, becn_acks, ce_packets, .. } = &head.congestion;
     let marked = ce_packets.saturating_sub(sums.marked_by_senders);
-    if marked > 0 && cnps == 0 {
-        say(Seen::new(marked, format!("{} marked, and no CNP was seen", several(marked, "packet"))));
+    if marked == 0 || cnps + becn_acks > 0 {
+        return;
     }
+    let marked_packets = several(marked, "packet");
+    // Native InfiniBand marks with FECN, and an ACK may have the answer.
+    let wraps = &head.overhead.encapsulations;
+    let is_native = !wraps.is_empty()
+        && wraps.keys().all(|wrap| matches!(wrap, Encapsulation::Ib | Encapsulation::IbGrh));
+    say(match is_native {
+        true => Seen {
+            advice: Some(Cow::Borrowed(
+                "check that congestion control is on at the receiving port (CongestionControl's CA settings, which the subnet manager \
+                 writes), and that the capture has the return path",
+            )),
+            ..Seen::new(
+                marked,
+                format!("{marked_packets} marked (FECN), and neither a CNP nor an ACK with BECN was seen"),
+            )
+        },
+        false => Seen::new(marked, format!("{marked_packets} marked, and no CNP was seen")),
+    });
 }
 
 /// A rule about flows with marks or CNPs: says how many are of this kind, and which has most.

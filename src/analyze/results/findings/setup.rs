@@ -10,6 +10,7 @@ use crate::report::{
     Closing, Setup, SetupOutcome, clean,
     units::{duration, several},
 };
+use crate::upper::Application;
 
 /// Set-ups that are alike, by what makes them so.
 type Groups<'a, K> = BTreeMap<K, Vec<&'a Setup>>;
@@ -40,9 +41,14 @@ fn last_frame(setup: &Setup) -> Option<u64> {
 
 /// Who asked: one address, or how many.
 fn askers(all: &[&Setup]) -> String {
-    let askers: BTreeSet<&str> = all.iter().map(|setup| setup.active.addr.as_str()).collect();
-    match askers.len() {
-        1 => clean(askers.first().copied().unwrap_or_default()).into_owned(),
+    hosts(all, |setup| &setup.active.addr)
+}
+
+/// The hosts at one end: one address, or how many.
+fn hosts(all: &[&Setup], end: impl Fn(&Setup) -> &str) -> String {
+    let hosts: BTreeSet<&str> = all.iter().map(|setup| end(setup)).collect();
+    match hosts.len() {
+        1 => clean(hosts.first().copied().unwrap_or_default()).into_owned(),
         n => several(n as u64, "host"),
     }
 }
@@ -128,19 +134,23 @@ pub(super) fn slow(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Se
 /// Less than this until a queue pair gives up is little: a route that changes, or a pause, takes as long.
 const SHORT_NS: u64 = 100_000_000;
 
-/// Terms that end a connection at the first trouble: one result for each kind, host and service.
+/// Terms that end a connection at the first trouble: one result for each kind and service.
 pub(super) fn terms(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
-    let is_up = |setup: &Setup| matches!(setup.outcome, SetupOutcome::Established | SetupOutcome::Closed);
-    let host = |setup: &Setup| (setup.passive.addr.clone(), setup.service_words());
+    // IPoIB retries nothing on purpose, whatever it is asked for: TCP does (RFC 4755).
+    let is_up = |setup: &Setup| {
+        matches!(setup.outcome, SetupOutcome::Established | SetupOutcome::Closed)
+            && setup.application.as_deref() != Some(Application::Ipoib.name())
+    };
     let mut tell = |what: &str, advice: &'static str, is_it: &dyn Fn(&Setup) -> bool| {
-        for ((host, service), all) in
-            groups(head, |setup| (is_up(setup) && is_it(setup)).then(|| host(setup)))
+        // Whoever asks for a service sets them: its hosts are one result.
+        for (service, all) in
+            groups(head, |setup| (is_up(setup) && is_it(setup)).then(|| setup.service_words()))
         {
             let text = format!(
                 "{} from {} to {}, {service}: {what}",
                 several(all.len() as u64, "connection"),
-                askers(&all),
-                clean(&host)
+                hosts(&all, |setup| &setup.active.addr),
+                hosts(&all, |setup| &setup.passive.addr)
             );
             say(Seen { advice: Some(advice.into()), ..of(&all, text, first_frame) });
         }
