@@ -6,24 +6,24 @@ pub fn nearest(word: &str, names: impl Iterator<Item = String>) -> Vec<String> {
     if word.len() > 64 {
         return Vec::new();
     }
-    let mut near: Vec<(usize, String)> = names
+    let mut near: Vec<(usize, usize, String)> = names
         .map(|name| {
             let last = name.rsplit('.').next().unwrap_or_default();
-            let near = match last.strip_prefix(word) {
-                Some("") => 0,
-                // `time` of `frame.time_ns`.
-                Some(more) if more.starts_with('_') => 1,
-                _ => distance(word, &name),
+            let (near, len) = match last.strip_prefix(word) {
+                Some("") => (0, 0),
+                // `time` of `frame.time_ns`, before longer names.
+                Some(more) if more.starts_with('_') => (1, name.len()),
+                _ => (distance(word, &name), 0),
             };
-            (near, name)
+            (near, len, name)
         })
-        .filter(|(distance, name)| *distance <= 1 + name.len().max(word.len()) / 3)
+        .filter(|(distance, _, name)| *distance <= 1 + name.len().max(word.len()) / 3)
         .collect();
     near.sort();
     near.dedup();
-    let best = near.first().map_or(0, |(distance, _)| *distance);
-    near.retain(|(distance, _)| *distance == best);
-    near.into_iter().take(3).map(|(_, name)| name).collect()
+    let best = near.first().map_or(0, |(distance, ..)| *distance);
+    near.retain(|(distance, ..)| *distance == best);
+    near.into_iter().take(3).map(|(.., name)| name).collect()
 }
 
 /// "; did you mean a or b?" of the [`nearest`] names, and `otherwise` where there are none.

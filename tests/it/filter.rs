@@ -154,7 +154,7 @@ fn the_capture_can_be_asked_too() {
 fn errors_point_at_the_place_and_name_what_would_be_right() {
     for (text, at, says) in [
         ("bth.dest_q == 3", 0, "did you mean bth.dest_qp?"),
-        ("time > 3", 0, "did you mean frame.time_epoch or frame.time_ns?"),
+        ("time > 3", 0, "did you mean frame.time_ns or frame.time_epoch"),
         ("bth.psn = 3", 8, "did you mean ==?"),
         ("bth.psn == 0x1000000", 11, "does not fit the field's 24 bits"),
         ("ip.src == 10.0.0/8", 10, "expected an IPv4 address"),
