@@ -304,7 +304,7 @@ impl Pseudo {
             Pseudo::Ib => return encapsulation(&[Encapsulation::Ib, Encapsulation::IbGrh]),
             Pseudo::Ecn => Value::Number((traffic_class()? & 3) as u64),
             Pseudo::Dscp => Value::Number((traffic_class()? >> 2) as u64),
-            Pseudo::PayloadLen => Value::Number(d.payload_len() as u64),
+            Pseudo::PayloadLen => Value::Number(d.whole_payload_len() as u64),
             Pseudo::PayloadPadding => Value::Number(d.pad_len() as u64),
             Pseudo::TunnelDepth => Value::Number(d.tunnel_depth() as u64),
             Pseudo::Tunnel => Value::Flag(d.tunnel_depth() > 0),

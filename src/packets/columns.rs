@@ -240,7 +240,7 @@ pub static COLUMNS: &[Column] = columns! {
     telemetry_max_queue_depth: I64 "The fullest queue that it was in, in units of the switch.",
         row => hops(row.d).and_then(|hops| hops.filter_map(|hop| hop.queue_depth).max());
     payload_bytes as payload_len: I64 "Bytes of payload by the packet's length fields, without padding. Empty if it is no RDMA packet.",
-        row => bth(row.d).map(|_| row.d.payload_len());
+        row => bth(row.d).map(|_| row.d.whole_payload_len());
     pad_bytes as bth_padcnt: I64 "Bytes of padding behind the payload. Empty if it is no RDMA packet.", row => bth(row.d).map(|_| row.d.pad_len());
     icrc: U32 "The ICRC in the frame, as its four bytes in their order: what Wireshark shows.",
         row => row.d.icrc().map(u32::from_be_bytes);

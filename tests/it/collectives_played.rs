@@ -18,11 +18,15 @@ fn played(text: &str) -> Played {
 
 /// The analysis of all taps as one trace.
 fn report(played: &Played, ranks: u32) -> Option<Collectives> {
+    report_with(played, ranks, Options::default())
+}
+
+fn report_with(played: &Played, ranks: u32, options: Options) -> Option<Collectives> {
     let mut frames: Vec<_> = (0..ranks)
         .flat_map(|rank| played.frames(rank).map(move |frame| (frame.time_ns, rank, frame)))
         .collect();
     frames.sort_by_key(|&(time, rank, _)| (time, rank));
-    let mut analysis = Analysis::new(Options { speed_bps: Some(100_000_000_000), ..Options::default() });
+    let mut analysis = Analysis::new(Options { speed_bps: Some(100_000_000_000), ..options });
     for (time, rank, frame) in &frames {
         let (time, wire_len, interface) = (Time(*time), frame.wire_len, *rank as u16);
         analysis.push(&Record { time, link: Link::ETHERNET, interface, wire_len, frame: &frame.bytes });
@@ -389,6 +393,67 @@ fn stragglers_are_told_where_requests_overlap_and_hosts_are_apart() {
     assert!(blamed.is_none(), "{blamed:?}");
     let path = "[[fault]]\nwhat = \"slow_path\"\nrank = 1\nto = 0\nfactor = 8\noperation = 2";
     check_straggler_of(7, &format!("{tree}{path}"), "10.0.0.2");
+}
+
+/// Two hosts share both ends of all paths: what is usual, operations that are alike show, and the slow adapter is the one that its own data leaves slowly.
+#[test]
+fn the_slow_one_of_two_hosts_is_told_by_what_leaves_it() {
+    for queue_pairs in ["", "queue_pairs = 4\nclosing = true\n", "queue_pairs = 4\nsplit = false\n"] {
+        let with = |fault: &str| {
+            let fault = if fault.is_empty() { String::new() } else { format!("[[fault]]\n{fault}") };
+            format!("algorithm = \"ring\"\nranks = 2\nsize = \"2MiB\"\n{queue_pairs}{fault}")
+        };
+        for rank in [0, 1] {
+            let slow = format!("what = \"slow_nic\"\nrank = {rank}\nfactor = 4\noperation = 2");
+            check_straggler_of(2, &with(&slow), &format!("10.0.0.{}", rank + 1));
+        }
+        let (_, found) = check(&with(""), 2);
+        assert!(found.operations.iter().flatten().all(|one| one.straggler.is_none()), "{queue_pairs}");
+    }
+}
+
+/// What retransmissions take from the others' links is lost by losses too: an operation is compared with its like, and with the half of connections
+/// that ended first.
+#[test]
+fn losses_cost_what_operations_take_longer_than_their_like() {
+    let lossy = "[[fault]]\nwhat = \"lossy_path\"\nrank = 1\nto = 2\nshare = 0.02";
+    for (ranks, queue_pairs) in
+        [(5, "queue_pairs = 4\nclosing = true\n"), (3, "queue_pairs = 4\nclosing = true\n")]
+    {
+        let text = format!(
+            "seed = 1\nalgorithm = \"all_to_all\"\nranks = {ranks}\nsize = \"2MiB\"\n{queue_pairs}{lossy}"
+        );
+        check_straggler_of(ranks, &text, "10.0.0.2");
+    }
+}
+
+/// Packets that follow one that was lost, and are sent again behind it, were lost too where their receiver's tap has not seen them.
+#[test]
+fn losses_behind_a_loss_count_where_the_other_end_shows_them() {
+    let text = "seed = 1\nranks = 2\nsize = \"2MiB\"\n[[fault]]\nwhat = \"lossy_path\"\nrank = 1\nto = 0\nshare = 0.02";
+    let (played, found) = check(text, 2);
+    let is: u64 = played.truth.requests.iter().map(|one| one.recovering_ns).sum();
+    let lasted: u64 = played.truth.requests.iter().map(|one| one.lasted_ns).sum();
+    let sum: u64 = found.requests.iter().map(|one| one.time.recovering_ns).sum();
+    assert!(is * 10 > lasted && sum.abs_diff(is) * 50 <= lasted, "{sum} {is} of {lasted}");
+}
+
+/// Packets in the middle of messages are noted in short, and all is as if they were not.
+#[test]
+fn the_short_way_of_packets_within_messages_changes_nothing() {
+    let lossy = "[[fault]]\nwhat = \"lossy_path\"\nrank = 1\nto = 2\nshare = 0.02";
+    for queue_pairs in ["", "queue_pairs = 4\nclosing = true\n", "queue_pairs = 4\nsplit = false\n"] {
+        for more in
+            ["", "snaplen = 64\n", "snaplen = 96\n", "taps = [1]\n", "taps = [2]\nonly = \"received\"\n"]
+        {
+            let text = format!("size = \"1MiB\"\n{queue_pairs}{more}{lossy}");
+            let played = played(&text);
+            let plain = report(&played, 4);
+            let reference = report_with(&played, 4, Options { reference: true, ..Options::default() });
+            let json = |found: Option<Collectives>| serde_json::to_string(&found).unwrap();
+            assert!(json(plain) == json(reference), "{text}");
+        }
+    }
 }
 
 /// An element that is lost is of the path that it took, against the data. Who begins an operation late because the one before had not ended for it was

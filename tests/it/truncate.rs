@@ -6,6 +6,7 @@ use crate::{
 };
 use rdmawire::{
     dissect::{Severity, dissect},
+    filter::{Filter, FrameMeta},
     icrc::{self, State},
     wire::Kind,
 };
@@ -70,6 +71,34 @@ fn every_truncation_says_why() {
         }
     }
     assert!(cuts > 100_000, "{cuts}");
+}
+
+/// However few bytes of its headers behind the BTH were captured, a packet has as much payload as its length and its operation code say: in the
+/// dissection, filters and columns alike.
+#[test]
+fn a_cut_among_headers_changes_no_payload() {
+    let mut cuts = 0;
+    for sample in all_samples() {
+        let whole = dissect(sample.link, &sample.frame, sample.wire_len);
+        let Some(bth) = whole
+            .offset(Kind::Bth)
+            .filter(|_| whole.has(Kind::Ipv4) && whole.has(Kind::Reth) && whole.severity().is_none())
+        else {
+            continue;
+        };
+        let filter = Filter::parse(&format!("payload.len == {}", whole.payload_len())).unwrap();
+        assert_eq!(whole.whole_payload_len(), whole.payload_len(), "{}", sample.name);
+        for have in bth + 12..whole.payload_at() {
+            let d = dissect(sample.link, &sample.frame[..have], sample.wire_len);
+            if !d.end_is_known() {
+                continue;
+            }
+            assert_eq!(d.whole_payload_len(), whole.payload_len(), "{}: {have}", sample.name);
+            assert!(filter.matches(&d, &FrameMeta::default()), "{}: {have}", sample.name);
+            cuts += 1;
+        }
+    }
+    assert!(cuts > 0);
 }
 
 /// Whether something about the frame was not said by any field but concluded from bytes further on.

@@ -66,7 +66,7 @@ impl Analysis {
     #[inline(always)]
     pub fn push(&mut self, record: &Record<'_>) {
         if self.has_view() {
-            self.view_record(record);
+            self.view_next(record);
         }
         if !self.intake.sorting.passes(record.time.0) {
             return self.push_to_sort(&Record { ..*record });

@@ -7,6 +7,7 @@ use super::{
 };
 use crate::{
     analyze::{
+        metric::collectives,
         model::Options,
         packet::{EncapPacket, FastForm, FastPacket, Glimpse},
     },
@@ -109,7 +110,7 @@ impl Analysis {
         match batch {
             Batch::Fast(packets, glimpses) => self.push_viewed(packets, glimpses),
             Batch::Encap(packet, glimpse) => {
-                self.view(packet, glimpse);
+                self.view(packet, glimpse, self.frames() + 1);
                 self.push_known(std::slice::from_ref(packet));
             }
             Batch::Frame(record, icrc) => {
@@ -126,8 +127,8 @@ impl Analysis {
     /// [`push_known`](Self::push_known) of packets that the collective's view may need.
     #[inline]
     fn push_viewed(&mut self, packets: &[FastPacket], glimpses: &[(usize, Glimpse)]) {
+        let first = self.frames() + 1;
         if !self.has_view() && !glimpses.iter().any(|(_, glimpse)| glimpse.begins_view()) {
-            let first = self.frames() + 1;
             for (at, glimpse) in glimpses {
                 self.note(Some(glimpse), first + *at as u64, || packets.get(*at).map(FastForm::facts));
             }
@@ -136,9 +137,12 @@ impl Analysis {
         let mut glimpses = glimpses.iter().peekable();
         for (at, packet) in packets.iter().enumerate() {
             let glimpse = glimpses.next_if(|(of, _)| *of == at).map(|(_, glimpse)| glimpse);
-            self.view(packet, glimpse);
-            self.push_known(std::slice::from_ref(packet));
+            let number = first + at as u64;
+            if glimpse.is_some() || !collectives(&mut self.metrics).passes(packet, number) {
+                self.view(packet, glimpse, number);
+            }
         }
+        self.push_known(packets);
     }
 
     #[inline(never)]

@@ -8,9 +8,8 @@ use crate::{
     analyze::{
         metric::{collectives, named, named::is_asked, one_sided},
         packet::{
-            Facts, FastForm, Glimpse,
+            Facts, FastForm, FastPacket, Glimpse,
             glimpse::{is_send, is_watched, may_begin_view},
-            payload_len,
         },
     },
     capture::Record,
@@ -55,14 +54,32 @@ impl Analysis {
         }
     }
 
+    /// Shows it a frame, where it sees all of them.
+    #[inline(never)]
+    pub(super) fn view_next(&mut self, record: &Record<'_>) {
+        let options = &self.tracker.options;
+        if !options.reference
+            && let Some((packet, rest)) = FastPacket::candidate(record)
+            && let Some(packet) = packet.checked(&options.dissect, rest, || State::Unchecked)
+        {
+            let number = self.frames() + 1;
+            if !collectives(&mut self.metrics).passes(&packet, number) {
+                let glimpse = packet.glimpse(rest);
+                self.view(&packet, glimpse.as_ref(), number);
+            }
+            return;
+        }
+        self.view_record(record);
+    }
+
     /// Shows it a frame. Its ICRC is not verified for that: a corrupt packet is sent again.
     #[cold]
     #[inline(never)]
     pub(super) fn view_record(&mut self, record: &Record<'_>) {
         let (looked, glimpse) = self.tracker.options.look_knowing::<true>(record, Some(State::Unchecked));
         match looked {
-            Looked::Fast(packet) => self.view(&packet, glimpse.as_ref()),
-            Looked::Encap(packet) => self.view(&packet, glimpse.as_ref()),
+            Looked::Fast(packet) => self.view(&packet, glimpse.as_ref(), self.frames() + 1),
+            Looked::Encap(packet) => self.view(&packet, glimpse.as_ref(), self.frames() + 1),
             Looked::Other(icrc) => {
                 let d = self.tracker.options.dissection(record);
                 self.view_dissected(record, &d, icrc);
@@ -71,8 +88,7 @@ impl Analysis {
     }
 
     /// Shows it a packet in a fast form, with what was read of it.
-    pub(super) fn view(&mut self, packet: &impl FastForm, glimpse: Option<&Glimpse>) {
-        let number = self.frames() + 1;
+    pub(super) fn view(&mut self, packet: &impl FastForm, glimpse: Option<&Glimpse>, number: u64) {
         self.note(glimpse, number, || Some(packet.facts()));
         let view = collectives(&mut self.metrics);
         if view.needs(glimpse) {
@@ -125,5 +141,5 @@ impl Analysis {
 /// What it would read of a dissected packet.
 pub(super) fn glimpse_of(d: &Dissection<'_>, opcode: Opcode) -> Option<Glimpse> {
     let behind = d.frame().get(d.offset(Kind::Bth)? + Bth::LEN..)?;
-    Glimpse::of(opcode, payload_len(d), behind)
+    Glimpse::of(opcode, d.whole_payload_len(), behind)
 }

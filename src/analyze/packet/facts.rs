@@ -3,7 +3,7 @@
 use super::{
     RunKey,
     key::Key,
-    lengths::{contents, l1_bytes, network, payload_len, vlan_bytes},
+    lengths::{contents, l1_bytes, network, vlan_bytes},
     path_tag,
 };
 use crate::{
@@ -149,7 +149,7 @@ impl Facts {
                 | d.get::<Lrh>().map_or(0, |lrh| path_tag::of_lrh(lrh.sl(), lrh.vl())),
             key: key.unwrap_or_default(),
             psn: bth.psn(),
-            payload: payload_len(d),
+            payload: d.whole_payload_len(),
             stated_payload: payload,
             l1_bytes: l1_bytes(d),
             network: network(d).map_or(0, |from| before.saturating_sub(from)),
@@ -159,7 +159,7 @@ impl Facts {
                 port: port.unwrap_or(0),
                 opcode: u16::from_be_bytes([bth.bytes()[0], bth.bytes()[1]]),
                 ack: bth.bytes()[8],
-                payload: payload_len(d),
+                payload: d.whole_payload_len(),
                 aeth: aeth.unwrap_or(0),
             }
             .fingerprint(),

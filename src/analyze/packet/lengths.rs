@@ -62,15 +62,3 @@ pub(super) fn contents(left: u32, bth: &Bth, chain: &Chain) -> Contents {
     let pad = (bth.pad_cnt() as u32).min(room.saturating_sub(extended));
     Contents { extended, payload: room.saturating_sub(extended + pad), pad }
 }
-
-/// Bytes of payload. Behind headers that were cut by the capture, they are what the packet's length and its operation code say.
-pub(crate) fn payload_len(d: &Dissection<'_>) -> u32 {
-    let (Some(at), Some(bth)) = (d.offset(Kind::Bth), d.get::<Bth>()) else { return d.payload_len() };
-    let is_cut = d.end_is_known()
-        && d.frame().len() < d.end() as usize
-        && d.payload_at() < at + Bth::LEN + d.chain().total_len();
-    match is_cut {
-        true => contents(d.end().saturating_sub(at as u32), bth, d.chain()).payload,
-        false => d.payload_len(),
-    }
-}

@@ -21,7 +21,6 @@ pub use fast::FastPacket;
 pub(crate) use fast::{FastForm, RunKey};
 pub use glimpse::Glimpse;
 pub use lengths::l1_bytes;
-pub(crate) use lengths::payload_len;
 pub(crate) use mirror::MirrorCopy;
 
 use crate::{

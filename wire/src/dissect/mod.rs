@@ -477,6 +477,23 @@ impl<'a> Dissection<'a> {
         self.body_end.saturating_sub(self.payload as u32).saturating_sub(self.pad as u32)
     }
 
+    /// [`payload_len`](Self::payload_len) of the whole packet: where the capture cut headers behind the BTH, what is left of them is no payload, and
+    /// the operation code says how long they were.
+    pub fn whole_payload_len(&self) -> u32 {
+        let (Some(at), Some(bth)) = (self.offset(Kind::Bth), self.get::<Bth>()) else {
+            return self.payload_len();
+        };
+        let headers = Bth::LEN + self.chain().total_len();
+        let is_cut =
+            self.end_is_known() && self.frame.len() < self.end as usize && self.payload_at() < at + headers;
+        if !is_cut {
+            return self.payload_len();
+        }
+        const ICRC: usize = 4;
+        let room = self.end.saturating_sub((at + headers + ICRC) as u32);
+        room - u32::from(bth.pad_cnt()).min(room)
+    }
+
     /// Bytes of padding between payload and ICRC.
     #[inline]
     pub fn pad_len(&self) -> u8 {

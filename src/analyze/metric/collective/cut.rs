@@ -43,6 +43,8 @@ pub(super) struct Timed {
     pub(super) begin: i64,
     pub(super) end: i64,
     pub(super) operation: Option<usize>,
+    /// The place of the request before on its connection.
+    pub(super) before: Option<usize>,
     pub(super) time: RequestTime,
     /// Of its time on the network, how much longer than usual its element took to its sender: on the path of data the other way.
     pub(super) asking_ns: u64,
@@ -99,6 +101,7 @@ impl Timed {
             begin,
             end: end.max(begin),
             operation: None,
+            before: None,
             time: RequestTime::default(),
             asking_ns: 0,
             lost_cts_ns: 0,
@@ -145,7 +148,11 @@ impl Timed {
         let late = [time.receiver_late_ns, time.sender_late_ns, time.late_ns].into_iter().flatten().sum();
         let network_ns = end.saturating_sub(begin).saturating_sub_unsigned(late);
         time.network_ns = ns(network_ns);
-        let recoveries = || ways.iter().flat_map(|way| way.recoveries.iter().copied());
+        // They are in the order of their ends.
+        let recoveries = || {
+            let of = |way: &'_ Way| way.recoveries.partition_point(|&(_, to)| to <= begin);
+            ways.iter().flat_map(move |way| way.recoveries[of(way)..].iter().copied())
+        };
         let mut recovering = union(recoveries(), asking);
         let usual = of.round_trip_to_sender(all).unwrap_or(0).saturating_add(total(&recovering));
         self.asking_ns = ns_between(asking.0, asking.1).saturating_sub(ns(usual));
@@ -176,12 +183,16 @@ impl Timed {
         let Some(speed) = network.speed_bps(way.vantage >> 8).filter(|&bps| bps > 0) else { return };
         let packets =
             |chunk: &Chunk| u64::from(super::psn_distance(chunk.last_psn, chunk.psn).unsigned_abs()) + 1;
-        let mut by_link = std::collections::BTreeMap::<u16, u64>::new();
+        let mut by_link: Vec<(u16, u64)> = Vec::new();
         for chunk in all.chunks_of(request) {
             let Some(way) = all.ways.get(chunk.way as usize) else { continue };
-            *by_link.entry(way.vantage >> 8).or_default() += u64::from(chunk.bytes) + packets(chunk) * AROUND;
+            let (link, bytes) = (way.vantage >> 8, u64::from(chunk.bytes) + packets(chunk) * AROUND);
+            match by_link.iter_mut().find(|(known, _)| *known == link) {
+                Some((_, sum)) => *sum += bytes,
+                None => by_link.push((link, bytes)),
+            }
         }
-        let most = by_link.values().copied().max().unwrap_or(0);
+        let most = by_link.iter().map(|&(_, bytes)| bytes).max().unwrap_or(0);
         let line = (u128::from(most) * 8_000_000_000 / u128::from(speed)) as u64;
         let line = line.min(time.transfer_ns);
         let rest = time.transfer_ns - line;
@@ -189,7 +200,8 @@ impl Timed {
         let rest = rest - round_trip;
         // CNPs for this data come on the way back.
         let is_notified = ways.iter().filter_map(|way| all.ways.get(way.peer? as usize)).any(|back| {
-            back.cnps.iter().any(|&cnp| cnp >= self.begin.saturating_sub(AFTER_CNP_NS) && cnp <= self.end)
+            let from = back.cnps.partition_point(|&cnp| cnp < self.begin.saturating_sub(AFTER_CNP_NS));
+            back.cnps.get(from).is_some_and(|&cnp| cnp <= self.end)
         });
         time.line_rate_ns = Some(line);
         time.round_trip_ns = Some(round_trip);
@@ -209,6 +221,9 @@ impl Timed {
 
     /// Pauses that held back the first packet: it came as soon as the last of them was over.
     fn held(&self, all: &Collectives, network: &Network, (from, to): (i64, i64)) -> Vec<(i64, i64)> {
+        if all.pauses.is_empty() {
+            return Vec::new();
+        }
         let first = all.connections[self.connection].requests.get(self.request).and_then(|request| {
             all.chunks_of(request).min_by_key(|chunk| chunk.first.1).map(|chunk| chunk.way)
         });
@@ -235,7 +250,7 @@ impl Timed {
         within: (i64, i64),
     ) -> Vec<(i64, i64)> {
         let mut found = Vec::new();
-        for way in ways {
+        for way in ways.iter().filter(|_| !all.pauses.is_empty()) {
             let priority = network.priorities.of(way.path_tag);
             let acts = |pause: &&Paused| {
                 pause.interface == way.vantage >> 8 && pause.priority.is_none_or(|paused| paused == priority)
@@ -295,14 +310,12 @@ pub(super) fn union(spans: impl Iterator<Item = (i64, i64)>, (from, to): (i64, i
     let clipped = spans.map(|(start, end)| (start.max(from), end.min(to))).filter(|(start, end)| start < end);
     let mut sorted: Vec<(i64, i64)> = clipped.collect();
     sorted.sort_unstable();
-    let mut joined: Vec<(i64, i64)> = Vec::with_capacity(sorted.len());
-    for (start, end) in sorted {
-        match joined.last_mut() {
-            Some(last) if start <= last.1 => last.1 = last.1.max(end),
-            _ => joined.push((start, end)),
-        }
-    }
-    joined
+    sorted.dedup_by(|&mut (start, end), last| {
+        let is_joined = start <= last.1;
+        last.1 = if is_joined { last.1.max(end) } else { last.1 };
+        is_joined
+    });
+    sorted
 }
 
 fn total(spans: &[(i64, i64)]) -> i64 {

@@ -16,6 +16,7 @@ mod pairing;
 mod path;
 mod pattern;
 mod queue;
+mod recent;
 mod rows;
 mod spans;
 mod topology;
@@ -30,16 +31,17 @@ use crate::{
     analyze::{
         network::Paused,
         packet::{
-            Facts, Glimpse,
+            Facts, FastForm, Glimpse,
             element::{Element, Slot},
             glimpse::has_immediate,
             key::{Key, Pair},
         },
     },
-    opcode::Operation,
+    opcode::{Opcode, Operation},
     report::CtsLayout,
 };
 use queue::Queues;
+use recent::Recent;
 use way::{Role, Step, Way, psn_after, psn_distance};
 
 /// Ways that are followed.
@@ -64,9 +66,8 @@ pub(crate) struct Collectives {
     #[serde(with = "crate::stored::roomy")]
     ways: Vec<Way>,
     places: HashMap<Key, u32, RandomState>,
-    /// The place that was looked up last: packets of a flow follow each other.
     #[serde(skip)]
-    recent: Option<(Key, u32)>,
+    recent: Recent,
     connections: Vec<Connection>,
     /// Connections between two addresses, and those whose elements have a key.
     between: HashMap<Pair, Vec<u32>, RandomState>,
@@ -153,6 +154,23 @@ struct Chunk {
     resent: u32,
 }
 
+impl Chunk {
+    /// Whether a packet from the middle of a message is of this one. Of one whose length was cut, it must be the next one, and makes it longer.
+    #[inline(always)]
+    fn goes_on_with(&mut self, psn: u32, payload: u32) -> bool {
+        let ahead = psn_distance(psn, self.psn);
+        let Some(each) = self.goes_on else {
+            return ahead >= 0 && psn_distance(psn, self.last_psn) <= 0;
+        };
+        let is_next = ahead > 0 && psn_distance(psn, self.last_psn) == 1;
+        if is_next {
+            self.last_psn = psn;
+            self.bytes = ahead.unsigned_abs().saturating_mul(each).saturating_add(payload);
+        }
+        is_next
+    }
+}
+
 impl Connection {
     fn new(layout: CtsLayout) -> Connection {
         Connection {
@@ -205,24 +223,53 @@ impl Collectives {
         }
     }
 
+    /// Takes a packet that needs no more than to be noted: the next one in the middle of a message, as most are, or such a packet where it arrives.
+    /// Returns whether it was one.
+    #[inline(always)]
+    pub(crate) fn passes(&mut self, packet: &impl FastForm, frame: u64) -> bool {
+        let fast = packet.fast();
+        if fast.opcode() != Opcode::RC_WRITE_MIDDLE {
+            return false;
+        }
+        let (psn, time, payload) = (fast.psn().0, fast.time(), fast.payload());
+        let key = packet.key();
+        let Some(at) = self.place(&key) else { return false };
+        let Some(way) = self.ways.get_mut(at as usize) else { return false };
+        self.last_ns = self.last_ns.max(time);
+        if way.vantage != fast.vantage() {
+            way.see_again(psn);
+            return true;
+        }
+        let chunk = way.chunks.back().and_then(|&chunk| self.chunks.get_mut(chunk as usize));
+        let Some(chunk) = chunk.filter(|_| way.is_next(psn)) else { return false };
+        if !chunk.goes_on_with(psn, payload) {
+            return false;
+        }
+        chunk.last = chunk.last.max((frame, time));
+        way.pass(psn, time);
+        self.queues.note((key.src, &mut way.adapter), (at, time), payload);
+        true
+    }
+
     /// The place of a way.
     #[inline(always)]
     fn place(&mut self, key: &Key) -> Option<u32> {
-        if let Some((_, at)) = self.recent.filter(|(recent, _)| recent == key) {
+        let is_it = |at: &u32| self.ways.get(*at as usize).is_some_and(|way| way.key == *key);
+        if let Some(at) = self.recent.get(key).filter(is_it) {
             return Some(at);
         }
         let at = *self.places.get(key)?;
-        self.recent = Some((*key, at));
+        self.recent.set(key, at);
         Some(at)
     }
 
     /// The way of a packet, if this is where it was seen first.
-    fn way(&mut self, key: Key, packet: &Facts, may_begin: bool) -> Option<u32> {
+    fn way(&mut self, key: Key, packet: &Facts, may_begin: impl FnOnce(&Self) -> bool) -> Option<u32> {
         if let Some(at) = self.place(&key) {
             let way = self.ways.get(at as usize)?;
             return (way.vantage == packet.vantage()).then_some(at);
         }
-        if !may_begin || self.ways.len() >= MAX_WAYS {
+        if self.ways.len() >= MAX_WAYS || !may_begin(self) {
             return None;
         }
         let at = self.ways.len() as u32;
@@ -233,8 +280,9 @@ impl Collectives {
 
     /// A packet that was recorded at another place before: an element that arrives.
     fn see_again(&mut self, key: &Key, packet: &Facts) {
-        let known = self.place(key).and_then(|at| self.ways.get(at as usize));
+        let known = self.place(key).and_then(|at| self.ways.get_mut(at as usize));
         let Some(way) = known.filter(|way| way.vantage != packet.vantage()) else { return };
+        way.see_again(packet.psn().0);
         let Some((connection, request)) = way.element(packet.psn().0) else { return };
         let of = self.connections.get_mut(connection as usize);
         if let Some(cts) = of.and_then(|of| of.requests.get_mut(request as usize)?.cts.as_mut()) {
@@ -245,7 +293,7 @@ impl Collectives {
     fn on_write(&mut self, key: Key, packet: &Facts, frame: u64, glimpse: Option<&Glimpse>) {
         let shape = packet.opcode().shape();
         self.see_again(&key, packet);
-        let Some(at) = self.way(key, packet, glimpse.is_some()) else { return };
+        let Some(at) = self.way(key, packet, |_| glimpse.is_some()) else { return };
         let (psn, time) = (packet.psn().0, packet.time());
         let Some(way) = self.ways.get_mut(at as usize) else { return };
         let step = way.step(psn, time, shape.begins);
@@ -471,6 +519,13 @@ impl Collectives {
         self.chunks_of(request).any(|chunk| chunk.way == at && chunk.is_ended)
     }
 
+    /// Queue pairs of a request.
+    fn ways_of(&self, request: &Request) -> usize {
+        let before = |at: usize| self.chunks_of(request).take(at);
+        let all = self.chunks_of(request).enumerate();
+        all.filter(|(at, chunk)| !before(*at).any(|other| other.way == chunk.way)).count()
+    }
+
     fn chunks_of<'a>(&'a self, request: &'a Request) -> impl Iterator<Item = &'a Chunk> + Clone {
         request.chunks.iter().filter_map(|&chunk| self.chunks.get(chunk as usize))
     }
@@ -542,8 +597,7 @@ impl Collectives {
         if bytes == 0 && is_single {
             // An empty message: one for each queue pair.
             let is_new = !chunks.clone().any(|chunk| chunk.way == at);
-            let ways = chunks.clone().map(|chunk| chunk.way).collect::<std::collections::BTreeSet<_>>().len();
-            return is_new && (of.ways_per_request == 0 || ways < of.ways_per_request);
+            return is_new && (of.ways_per_request == 0 || self.ways_of(request) < of.ways_per_request);
         }
         // An empty message of several is repeated nowhere.
         bytes > 0 || !chunks.any(|chunk| chunk.way == at && chunk.va == va && chunk.bytes == 0)
@@ -561,11 +615,10 @@ impl Collectives {
         let bytes: u64 =
             self.chunks_of(known).filter(|chunk| !chunk.is_closing).map(|chunk| u64::from(chunk.bytes)).sum();
         let single = known.cts.as_ref().is_none_or(|cts| cts.elements.len() == 1);
-        let ways: std::collections::BTreeSet<u32> = self.chunks_of(known).map(|chunk| chunk.way).collect();
         let closed = self.chunks_of(known).filter(|chunk| chunk.is_ended).count();
         let [big, little] =
             [immediate, immediate.swap_bytes()].map(|size| single && u64::from(size) == bytes);
-        let count = ways.len();
+        let count = self.ways_of(known);
         let Some(of) = self.connections.get_mut(connection as usize) else { return };
         if big != little {
             (of.big, of.little) = (of.big + u64::from(big), of.little + u64::from(little));
@@ -589,8 +642,9 @@ impl Collectives {
             // What is before it arrived.
             false => psn.wrapping_sub(1) & 0xff_ffff,
         };
-        let may_begin = self.between.contains_key(&key.pair()) || self.loose.contains_key(&key.pair());
-        let Some(at) = self.way(key, packet, may_begin) else { return };
+        let is_known =
+            |all: &Collectives| all.between.contains_key(&key.pair()) || all.loose.contains_key(&key.pair());
+        let Some(at) = self.way(key, packet, is_known) else { return };
         let peer = self.ways.get(at as usize).and_then(|way| way.peer).or_else(|| self.pair(at, psn));
         match peer {
             Some(peer) => self.acknowledge(peer, psn, time),

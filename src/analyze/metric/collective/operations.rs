@@ -7,6 +7,7 @@ use super::{
     cut::{Timed, ns_between},
     ends::Ends,
     pace::Usual,
+    path::speed,
     topology::Shape,
     waits::{Blame, Waits, gaps, sends},
 };
@@ -177,11 +178,21 @@ pub(super) fn rows(
     }
     let usual = Usual::of(timed, ends, &of_operation);
     let gaps = gaps(timed, ends, &of_operation);
+    let speed = speed(timed);
+    let size = |members: &[usize]| {
+        (members.len(), members.iter().map(|&at| timed[at].bytes).fold(0, u64::saturating_add))
+    };
+    let mut shortest: BTreeMap<(usize, u64), u64> = BTreeMap::new();
+    for (span, members) in spans.iter().zip(&of_operation) {
+        let lasted = ns_between(span.start, span.end);
+        let known = shortest.entry(size(members)).or_insert(lasted);
+        *known = lasted.min(*known);
+    }
     let (mut before, mut often) = (None::<Blame>, BTreeMap::<(String, &str), usize>::new());
     let mut ended = i64::MIN;
     let row = |(operation, (span, members)): (usize, (&Span, Vec<usize>))| {
         let lasted = ns_between(span.start, span.end);
-        let bytes = members.iter().map(|&at| timed[at].bytes).sum();
+        let like @ (_, bytes) = size(&members);
         let waits = Waits {
             all,
             timed,
@@ -190,7 +201,9 @@ pub(super) fn rows(
             ends,
             shape,
             sends: sends(timed, ends, &members),
+            speed,
             start: span.start,
+            longer: lasted - shortest.get(&like).copied().unwrap_or(0).min(lasted),
             gaps: gaps.get(operation),
         };
         let mut blame = waits.blame(lasted);
@@ -250,7 +263,9 @@ pub(super) fn hung(all: &Collectives, timed: &[Timed]) -> Option<Straggler> {
         ends: &ends,
         shape: &shape,
         sends: BTreeMap::new(),
+        speed: None,
         start: i64::MIN,
+        longer: 0,
         gaps: None,
     };
     let Blame { cause, rank, peer, lost, .. } = waits.hung()?;

@@ -2,9 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{cut::Timed, ends::Ends};
+use super::{
+    cut::{Timed, ns_between},
+    ends::Ends,
+};
 use crate::report::CollectiveCause;
 
+/// So many operations show what is usual for those that are like them.
+const ENOUGH: usize = 3;
 /// What is usual is what the fastest of so many connections take.
 const FASTEST: usize = 4;
 
@@ -47,6 +52,8 @@ impl Lost {
 pub(super) struct Usual {
     /// Time on the network for a gibibyte on its busiest link, of connections with so many requests in an operation: that of the fastest quarter.
     pub(super) pace: BTreeMap<usize, u64>,
+    /// The same of connections with so many requests and bytes, where there are enough such operations.
+    alike: BTreeMap<(usize, u64), u64>,
     /// By connection, and the request's place in its operation.
     pub(super) begins: BTreeMap<(usize, usize), i64>,
 }
@@ -70,6 +77,8 @@ pub(super) struct Part {
     /// Its own elements took the path of other connections' data.
     pub(super) has_back: bool,
     pub(super) is_complete: bool,
+    /// From the first data packet of each request to its last, in all.
+    pub(super) sending: u64,
     /// Bytes that its sender sends in the operation, or its receiver gets, whichever are more: they share a link.
     pub(super) load: u64,
     /// Both carry as much.
@@ -109,6 +118,8 @@ pub(super) fn parts(timed: &[Timed], ends: &Ends, members: &[usize]) -> BTreeMap
         part.members.push(at);
         part.bytes = part.bytes.saturating_add(one.bytes);
         part.is_complete &= one.is_complete;
+        let sending = one.first.zip(one.last).map_or(0, |(first, last)| ns_between(first, last));
+        part.sending = part.sending.saturating_add(sending);
     }
     let mut between: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
     for connection in parts.keys() {
@@ -152,12 +163,15 @@ impl Usual {
     pub(super) fn of(timed: &[Timed], ends: &Ends, operations: &[Vec<usize>]) -> Usual {
         let mut paces: BTreeMap<usize, Vec<u64>> = BTreeMap::new();
         let mut begins: BTreeMap<(usize, usize), Vec<i64>> = BTreeMap::new();
-        for members in operations {
+        let mut alike: BTreeMap<(usize, u64), BTreeMap<usize, Vec<u64>>> = BTreeMap::new();
+        for (operation, members) in operations.iter().enumerate() {
             let Some(start) = members.iter().map(|&at| timed[at].begin).min() else { continue };
             for (connection, part) in
                 parts(timed, ends, members).into_iter().filter(|(_, part)| part.is_complete)
             {
                 paces.entry(part.members.len()).or_default().push(part.pace());
+                let like = alike.entry((part.members.len(), part.bytes)).or_default();
+                like.entry(operation).or_default().push(part.pace());
                 for (place, at) in part.members.iter().enumerate() {
                     let begin = timed[*at].first.unwrap_or(start).saturating_sub(start);
                     begins.entry((connection, place)).or_default().push(begin);
@@ -168,20 +182,30 @@ impl Usual {
             all.sort_unstable();
             all[all.len() / 2]
         };
+        let are_enough = |(_, of): &(_, BTreeMap<usize, Vec<u64>>)| of.len() >= ENOUGH;
+        let all = |of: BTreeMap<usize, Vec<u64>>| of_the_fastest(of.into_values().flatten().collect());
         Usual {
+            alike: alike.into_iter().filter(are_enough).map(|(key, of)| (key, all(of))).collect(),
             pace: paces.into_iter().map(|(requests, all)| (requests, of_the_fastest(all))).collect(),
             begins: begins.into_iter().map(|(key, all)| (key, middle(all))).collect(),
         }
     }
 
-    /// What is usual in an operation: no less than its own connections show.
-    pub(super) fn in_operation(&self, parts: &BTreeMap<usize, Part>) -> Paces {
+    /// What is usual in an operation: no less than its own connections show. Where all of these are between the same two hosts, they are slow together,
+    /// and show nothing: then what is usual of others that are like it.
+    pub(super) fn in_operation(&self, parts: &BTreeMap<usize, Part>, are_of_two: bool) -> Paces {
         let mut paces: BTreeMap<usize, Vec<u64>> = BTreeMap::new();
         for part in parts.values() {
             paces.entry(part.members.len()).or_default().push(part.pace());
         }
         let usual = |requests: usize| self.pace.get(&requests).copied().unwrap_or(0);
-        let pace = |(requests, all)| (requests, of_the_fastest(all).max(usual(requests)));
+        let pace = |(requests, all)| {
+            let own = of_the_fastest(all).max(usual(requests));
+            let is_same = |part: &&Part| part.members.len() == requests;
+            let alike = parts.values().filter(is_same).map(|part| self.alike.get(&(requests, part.bytes)));
+            let alike = alike.max().flatten().filter(|_| are_of_two);
+            (requests, alike.map_or(own, |alike| own.min(*alike)))
+        };
         let least = parts.values().map(|part| part.load).min();
         let is_even = parts.values().all(|part| part.is_even && Some(part.load) == least);
         Paces { of: paces.into_iter().map(pace).collect(), is_even }

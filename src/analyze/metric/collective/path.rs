@@ -14,24 +14,25 @@ const MOST_COMPARED: usize = 2048;
 /// A request of so many bytes shows how fast a link is.
 const ENOUGH_BYTES: u64 = 16 << 10;
 
+/// Bytes in a second that a link carries, as the fastest requests of the capture had them.
+pub(super) fn speed(timed: &[Timed]) -> Option<u64> {
+    let rate = |one: &Timed| {
+        let took = ns_between(one.first?, one.last?);
+        (one.is_complete && one.bytes >= ENOUGH_BYTES && took > 0)
+            .then(|| (u128::from(one.bytes) * 1_000_000_000 / u128::from(took)) as u64)
+    };
+    let mut rates: Vec<u64> = timed.iter().filter_map(rate).collect();
+    let at = rates.len().checked_sub(1 + rates.len() / 10)?;
+    let (_, rate, _) = rates.select_nth_unstable(at);
+    Some(*rate).filter(|&rate| rate > 0)
+}
+
 impl Waits<'_> {
     /// What most paths have for a round trip: a slow one has a longer one.
     pub(super) fn round_trip(&self) -> u64 {
         let mut all: Vec<u64> = self.ends.of.keys().map(|&of| self.short(of) / ROUND_TRIPS).collect();
         all.sort_unstable();
         all.get(all.len() / 2).copied().unwrap_or(0)
-    }
-
-    /// Bytes in a second that a link carries, as the fastest requests of the capture had them.
-    pub(super) fn speed(&self) -> Option<u64> {
-        let rate = |one: &Timed| {
-            let took = ns_between(one.first?, one.last?);
-            (one.is_complete && one.bytes >= ENOUGH_BYTES && took > 0)
-                .then(|| (u128::from(one.bytes) * 1_000_000_000 / u128::from(took)) as u64)
-        };
-        let mut rates: Vec<u64> = self.timed.iter().filter_map(rate).collect();
-        rates.sort_unstable();
-        rates.get(rates.len().checked_sub(1 + rates.len() / 10)?).copied().filter(|&rate| rate > 0)
     }
 
     /// How much longer the requests of a connection took than the data on its links explains: what its sender sent, or its receiver got, in their time,
@@ -114,7 +115,7 @@ impl Waits<'_> {
             .map(|(connection, _)| *connection)
             .collect();
         let lost_ns = match cause {
-            CollectiveCause::Recovering => lost.all().min(self.behind_others(&slow)),
+            CollectiveCause::Recovering => lost.all().min(self.behind_others(&slow).max(self.longer)),
             _ => lost.all(),
         };
         let slow: BTreeSet<(usize, usize)> =
@@ -139,6 +140,12 @@ impl Waits<'_> {
             [true, true] if slow.len() > 1 && !has_fast(sender) && has_fast(receiver) => {
                 (name(sender)?, None)
             }
+            [true, true] if slow.len() > 1 && self.sends_slower(parts, sender, receiver) => {
+                (name(sender)?, None)
+            }
+            [true, true] if slow.len() > 1 && self.sends_slower(parts, receiver, sender) => {
+                (name(receiver)?, None)
+            }
             _ if cause == CollectiveCause::Recovering && self.lost_elements(part) => {
                 (name(receiver)?, name(sender))
             }
@@ -155,6 +162,21 @@ impl Waits<'_> {
         })
     }
 
+    /// Whether the data of one host left it much slower than that of another one, byte by byte: then its own adapter is slow.
+    fn sends_slower(&self, parts: &BTreeMap<usize, Part>, slow: usize, fast: usize) -> bool {
+        let of = |end: usize| {
+            let is_its = |(connection, _): &(&usize, &Part)| {
+                let sender = self.ends.of.get(connection).map(|(sender, _)| self.shape.host_of(*sender));
+                sender == Some(self.shape.host_of(end))
+            };
+            parts.iter().filter(is_its).fold((0u128, 0u128), |(sending, bytes), (_, part)| {
+                (sending + u128::from(part.sending), bytes + u128::from(part.bytes))
+            })
+        };
+        let ((slow_ns, slow_bytes), (fast_ns, fast_bytes)) = (of(slow), of(fast));
+        slow_bytes > 0 && fast_ns > 0 && slow_ns * fast_bytes >= 2 * fast_ns * slow_bytes
+    }
+
     /// Whether most of what these requests lost by losses went to their elements: these go the other way.
     fn lost_elements(&self, part: &Part) -> bool {
         let sum = |of: fn(&Timed) -> u64| {
@@ -164,7 +186,8 @@ impl Waits<'_> {
     }
 
     /// How much later than others the connections between these hosts ended, where none waits for data of another: than those that have no end in common with
-    /// them, as data that comes later shares the links of their ends with others; with few hosts there are none, then than all others.
+    /// them, as data that comes later shares the links of their ends with others; with few hosts there are none, then than the
+    /// half of all others that ended first.
     fn behind_others(&self, slow: &BTreeSet<usize>) -> u64 {
         if self.shape.topology != Topology::AllToAll {
             return u64::MAX;
@@ -173,18 +196,22 @@ impl Waits<'_> {
         let ends_of = |connection: &usize| self.ends.of.get(connection).map(hosts);
         let paths: BTreeSet<[usize; 2]> = slow.iter().filter_map(ends_of).collect();
         let ends: BTreeSet<usize> = paths.iter().flatten().copied().collect();
-        // By how many of its ends are those of slow paths; those paths themselves have both.
-        let mut latest = [None::<i64>; 3];
+        let (mut apart, mut beside, mut latest) = (None::<i64>, BTreeMap::<usize, i64>::new(), None::<i64>);
         for one in self.members.iter().map(|&at| &self.timed[at]) {
             let Some([from, to]) = ends_of(&one.connection) else { continue };
-            let place = match paths.contains(&[from, to]) || paths.contains(&[to, from]) {
-                true => 2,
-                false => usize::from(ends.contains(&from) || ends.contains(&to)),
-            };
-            latest[place] = latest[place].max(Some(one.end));
+            if paths.contains(&[from, to]) || paths.contains(&[to, from]) {
+                latest = latest.max(Some(one.end));
+            } else if ends.contains(&from) || ends.contains(&to) {
+                let end = beside.entry(one.connection).or_insert(one.end);
+                *end = one.end.max(*end);
+            } else {
+                apart = apart.max(Some(one.end));
+            }
         }
-        let [apart, beside, slow] = latest;
-        slow.zip(apart.or(beside)).map_or(u64::MAX, |(slow, others)| ns_between(others, slow))
+        let mut beside: Vec<i64> = beside.into_values().collect();
+        beside.sort_unstable();
+        let usual = apart.or_else(|| beside.get(beside.len().saturating_sub(1) / 2).copied());
+        latest.zip(usual).map_or(u64::MAX, |(latest, usual)| ns_between(usual, latest))
     }
 
     /// What a path that was waited for in the operation before lost again, by the same cause.
@@ -200,7 +227,7 @@ impl Waits<'_> {
         let lost = own.iter().filter_map(|of| parts.get(of)).map(|part| part.lost(self.timed, 0));
         let most = lost.map(|lost| lost.by(before.cause)).max().unwrap_or(0);
         match before.cause {
-            CollectiveCause::Recovering => most.min(self.behind_others(&own)),
+            CollectiveCause::Recovering => most.min(self.behind_others(&own).max(self.longer)),
             CollectiveCause::Paused => most,
             _ => 0,
         }

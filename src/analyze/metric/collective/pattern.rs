@@ -55,14 +55,6 @@ impl Collectives {
         }
     }
 
-    /// Queue pairs of a request.
-    fn ways_of(&self, request: &Request) -> usize {
-        let mut ways: Vec<u32> = self.chunks_of(request).map(|chunk| chunk.way).collect();
-        ways.sort_unstable();
-        ways.dedup();
-        ways.len()
-    }
-
     /// Queue pairs that may be of one connection, host by host.
     fn groups(&self) -> Vec<Group> {
         let mut between: BTreeMap<(Wide, Wide), Vec<(u32, u32)>> = BTreeMap::new();

@@ -25,8 +25,8 @@ pub(super) struct Queues {
 
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct Queue {
-    /// Queue pair, and time.
-    recent: VecDeque<(u32, i64)>,
+    /// Queue pair, and time: of packets of one that follow each other, the last one. And whether there were several.
+    recent: VecDeque<(u32, i64, bool)>,
     /// The last one had much payload.
     is_large: bool,
     /// The shortest time from a packet with much payload to the next one.
@@ -48,6 +48,24 @@ impl Queues {
         queue.map_or(time, |queue| queue.pass((way, time), payload))
     }
 
+    /// The same, where it does not matter how long the packet was ready.
+    #[inline(always)]
+    pub(super) fn note(
+        &mut self,
+        (adapter, known): (Wide, &mut Option<u32>),
+        (way, time): (u32, i64),
+        payload: u32,
+    ) {
+        let place = known.or_else(|| self.place(adapter));
+        *known = place;
+        if let Some(queue) = place.and_then(|at| self.all.get_mut(at as usize)) {
+            queue.keep_pace(time);
+            queue.note((way, time), payload);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
     fn place(&mut self, adapter: Wide) -> Option<u32> {
         if let Some(&at) = self.places.get(&adapter) {
             return Some(at);
@@ -64,24 +82,41 @@ impl Queues {
 
 impl Queue {
     fn pass(&mut self, (way, time): (u32, i64), payload: u32) -> i64 {
-        let before = self.recent.back().map(|&(_, before)| time.saturating_sub(before));
-        if let Some(apart) = before.filter(|&apart| self.is_large && apart > 0) {
-            self.pace = Some(self.pace.map_or(apart, |pace| pace.min(apart)));
-        }
+        self.keep_pace(time);
         let most = self.pace.unwrap_or(0).saturating_mul(PACES);
         let mut since = time;
-        for (at, &(other, sent)) in self.recent.iter().enumerate().rev() {
-            let had_its_turn = other == way || self.recent.range(at + 1..).any(|&(later, _)| later == other);
+        for (at, &(other, sent, has_several)) in self.recent.iter().enumerate().rev() {
+            let had_its_turn = other == way || self.recent.range(at + 1..).any(|&(later, ..)| later == other);
             if had_its_turn || since.saturating_sub(sent) > most {
                 break;
             }
             since = sent;
+            if has_several {
+                break;
+            }
+        }
+        self.note((way, time), payload);
+        since.min(time)
+    }
+
+    #[inline(always)]
+    fn keep_pace(&mut self, time: i64) {
+        let before = self.recent.back().map(|&(_, before, _)| time.saturating_sub(before));
+        if let Some(apart) = before.filter(|&apart| self.is_large && apart > 0) {
+            self.pace = Some(self.pace.map_or(apart, |pace| pace.min(apart)));
+        }
+    }
+
+    #[inline(always)]
+    fn note(&mut self, (way, time): (u32, i64), payload: u32) {
+        self.is_large = payload >= LARGE;
+        if let Some(last) = self.recent.back_mut().filter(|last| last.0 == way) {
+            (last.1, last.2) = (time, true);
+            return;
         }
         if self.recent.len() == MOST {
             self.recent.pop_front();
         }
-        self.recent.push_back((way, time));
-        self.is_large = payload >= LARGE;
-        since.min(time)
+        self.recent.push_back((way, time, false));
     }
 }

@@ -1,6 +1,9 @@
 //! The section of the report.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use super::{
     Collectives, Connection, Request,
@@ -8,7 +11,7 @@ use super::{
     ends::Ends,
     operations, pattern, spans,
     topology::Shape,
-    way::Role,
+    way::{Role, Way},
 };
 use crate::{
     analyze::{
@@ -37,18 +40,18 @@ impl Collectives {
         if !self.is_active() {
             return None;
         }
-        let mut all = self.clone();
-        all.settle();
+        let all = self.settled();
         let shown: Vec<usize> = (0..all.connections.len()).filter(|&at| all.is_shown(at)).collect();
         if shown.is_empty() {
             return None;
         }
-        let mut timed: Vec<Timed> = Vec::new();
+        let all_requests = shown.iter().map(|&at| all.connections[at].requests.len()).sum();
+        let mut timed: Vec<Timed> = Vec::with_capacity(all_requests);
         for &at in &shown {
             let requests = all.connections[at].requests.iter().enumerate();
             timed.extend(requests.map(|(n, request)| Timed::of(&all, at, n, request)));
         }
-        timed.sort_by_key(|one| (one.begin, one.connection, one.request));
+        timed.sort_by_cached_key(|one| (one.begin, one.connection, one.request));
         // Without elements, a silence says nothing: somebody may be waited for.
         let is_whole = |of: &Connection| !of.data_ways.is_empty() && !of.cts_ways.is_empty();
         let of_data = shown.iter().filter(|&&at| is_whole(&all.connections[at])).count();
@@ -59,10 +62,16 @@ impl Collectives {
         Some(all.rows(&shown, &timed, operations))
     }
 
-    /// What is not decided while packets come.
-    fn settle(&mut self) {
-        self.join_by_time(None);
-        self.find_patterns();
+    /// With what is not decided while packets come; mostly, there is nothing of that.
+    fn settled(&self) -> Cow<'_, Collectives> {
+        let is_open = |way: &Way| way.peer.is_none() && way.candidates.is_some();
+        if self.loose.is_empty() && !self.ways.iter().any(is_open) {
+            return Cow::Borrowed(self);
+        }
+        let mut all = self.clone();
+        all.join_by_time(None);
+        all.find_patterns();
+        Cow::Owned(all)
     }
 
     /// Whether a connection is sure enough to be shown.
@@ -80,8 +89,13 @@ impl Collectives {
         let mut ended: BTreeMap<usize, i64> = BTreeMap::new();
         let mut order: Vec<usize> = (0..timed.len()).collect();
         order.sort_by_key(|&at| (timed[at].connection, timed[at].request));
+        let mut last = None;
         for at in order {
+            let same = last.filter(|&last: &usize| timed[last].connection == timed[at].connection);
+            last = Some(at);
+            let before = same.filter(|&same| timed[same].request + 1 == timed[at].request);
             let one = &mut timed[at];
+            one.before = before;
             let operation = one.operation.and_then(|at| operations?.get(at));
             let before = ended.get(&one.connection).copied();
             let begin = before.into_iter().chain(operation.map(|span| span.start)).max().unwrap_or(one.begin);
@@ -105,6 +119,7 @@ impl Collectives {
             .collect();
         self.guess_channels(&mut connections);
         let mut rows = report::Collectives { not_listed: self.not_kept, ..report::Collectives::default() };
+        rows.requests.reserve_exact(timed.len());
         for one in timed {
             let Some(&row) = place.get(&one.connection) else { continue };
             let Some(request) = self.connections[one.connection].requests.get(one.request) else { continue };

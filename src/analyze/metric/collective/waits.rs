@@ -47,11 +47,18 @@ pub(super) struct Waits<'a> {
     pub(super) shape: &'a Shape,
     /// When each host sent data.
     pub(super) sends: BTreeMap<usize, Vec<(i64, i64)>>,
+    /// Bytes in a second that a link carries.
+    pub(super) speed: Option<u64>,
     /// When the operation begins.
     pub(super) start: i64,
+    /// How much longer it took than the shortest of those with as many requests and bytes.
+    pub(super) longer: u64,
     /// How much longer than others each host took from the operation before.
     pub(super) gaps: Option<&'a BTreeMap<usize, u64>>,
 }
+
+/// What each host got, or sent, by when it was there.
+type Arrivals = BTreeMap<(usize, bool), Vec<(i64, usize)>>;
 
 /// The time that a host let a request wait.
 #[derive(Clone, Copy, Debug)]
@@ -76,12 +83,20 @@ impl Waits<'_> {
             return Some(hung);
         }
         let parts = parts(self.timed, self.ends, self.members);
-        let paces = self.usual.in_operation(&parts);
-        let (on_path, own) = self.critical();
+        let hosts = |connection: &usize| {
+            let (a, b) = *self.ends.of.get(connection)?;
+            let [a, b] = [a, b].map(|end| self.shape.host_of(end));
+            Some((a.min(b), a.max(b)))
+        };
+        let paths: BTreeSet<_> = parts.keys().map(hosts).collect();
+        let paces = self.usual.in_operation(&parts, paths.len() == 1);
+        let arrivals = self.arrivals();
+        let (on_path, own) = self.critical(&arrivals);
         // In a tree, others may wait longer than anybody waits for them.
         let only = (self.shape.topology == Topology::Tree && self.shape.are_all_seen).then_some(&on_path);
-        let host = self.latest_host(&parts, only).into_iter().chain(own).max_by_key(|(_, lost)| *lost);
-        let speed = self.speed().filter(|_| self.shape.are_all_seen && !paces.is_even);
+        let host =
+            self.latest_host((&parts, &arrivals), only).into_iter().chain(own).max_by_key(|(_, lost)| *lost);
+        let speed = self.speed.filter(|_| self.shape.are_all_seen && !paces.is_even);
         let round_trip = self.round_trip();
         let lost = |part: &Part| {
             let slow = match speed {
@@ -138,8 +153,8 @@ impl Waits<'_> {
         if !is_often && again.saturating_mul(WORTH_AGAIN) < lasted {
             return None;
         }
-        let (late, lost) =
-            Waits { gaps: None, sends: self.sends.clone(), ..*self }.latest_host(&parts, None)?;
+        let (late, lost) = Waits { gaps: None, sends: self.sends.clone(), ..*self }
+            .latest_host((&parts, &self.arrivals()), None)?;
         let lost = lost.saturating_add(again);
         let is_worth = lost.saturating_mul(WORTH) >= lasted && before.cause != CollectiveCause::Hang;
         is_worth.then_some(Blame { at: late.at, lost, ..before })
@@ -147,15 +162,11 @@ impl Waits<'_> {
 
     /// The requests that the end of the operation waited for: back from the last one along the waits. And the host that took longest for what it did
     /// between these, with the longest such time, and all of it.
-    fn critical(&self) -> (BTreeSet<usize>, Option<(Late, u64)>) {
+    fn critical(&self, arrivals: &Arrivals) -> (BTreeSet<usize>, Option<(Late, u64)>) {
         let mut own: BTreeMap<usize, (Late, u64)> = BTreeMap::new();
-        let (arrivals, mut path) = (self.arrivals(), BTreeSet::new());
-        let mut before: BTreeMap<(usize, usize), usize> = BTreeMap::new();
-        for &at in self.members {
-            before.insert((self.timed[at].connection, self.timed[at].request), at);
-        }
+        let mut path = BTreeSet::new();
         let same_before =
-            |one: &Timed| one.request.checked_sub(1).and_then(|n| before.get(&(one.connection, n)).copied());
+            |one: &Timed| one.before.filter(|&before| self.timed[before].operation == one.operation);
         let mut add = |late: Late| {
             if late.ns() >= self.short(self.timed[late.at].connection) && late.ns() > 0 {
                 let known = own.entry(late.host).or_insert((late, 0));
@@ -242,17 +253,16 @@ impl Waits<'_> {
     /// `only`: of these requests.
     fn latest_host(
         &self,
-        parts: &BTreeMap<usize, Part>,
+        (parts, arrivals): (&BTreeMap<usize, Part>, &Arrivals),
         only: Option<&BTreeSet<usize>>,
     ) -> Option<(Late, u64)> {
-        let arrivals = self.arrivals();
         let mut by_host: BTreeMap<(usize, usize), BTreeMap<usize, Late>> = BTreeMap::new();
         let is_meant = |at: &&usize| only.is_none_or(|only| only.contains(at));
         let firsts: BTreeSet<usize> =
             parts.values().filter_map(|part| part.members.first().copied()).collect();
         for &at in parts.values().flat_map(|part| &part.members).filter(is_meant) {
             let is_first = firsts.contains(&at);
-            if let Some(root) = self.late(at).and_then(|late| self.root((late, is_first), &arrivals)) {
+            if let Some(root) = self.late(at).and_then(|late| self.root((late, is_first), arrivals)) {
                 let roots = by_host.entry((root.host, self.timed[root.at].connection)).or_default();
                 let known = roots.entry(root.at).or_insert(root);
                 if known.ns() < root.ns() {
@@ -312,8 +322,8 @@ impl Waits<'_> {
     }
 
     /// What each host got, by when it was there; and what it sent.
-    fn arrivals(&self) -> BTreeMap<(usize, bool), Vec<(i64, usize)>> {
-        let mut arrivals: BTreeMap<(usize, bool), Vec<(i64, usize)>> = BTreeMap::new();
+    fn arrivals(&self) -> Arrivals {
+        let mut arrivals = Arrivals::new();
         for &at in self.members {
             let one = &self.timed[at];
             let Some(&(sender, receiver)) = self.ends.of.get(&one.connection) else { continue };
@@ -328,11 +338,7 @@ impl Waits<'_> {
 
     /// Back along the waits, to the host that waited for nobody; `None` if that leads to data that was only on its way.
     /// `is_first`: its request is the first one of its connection in the operation.
-    fn root(
-        &self,
-        (late, is_first): (Late, bool),
-        arrivals: &BTreeMap<(usize, bool), Vec<(i64, usize)>>,
-    ) -> Option<Late> {
+    fn root(&self, (late, is_first): (Late, bool), arrivals: &Arrivals) -> Option<Late> {
         let (mut late, mut waited_for_nobody) = (late, false);
         let mut seen = BTreeSet::new();
         // Connections of an all to all wait for nothing but their own requests.

@@ -49,6 +49,15 @@ pub(super) enum Step {
     Again { was_seen: bool },
 }
 
+/// The last transmission of a packet.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+struct Sent {
+    psn: u32,
+    time: i64,
+    /// It was seen at a second place.
+    is_seen_again: bool,
+}
+
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Way {
     pub(super) key: Key,
@@ -62,8 +71,10 @@ pub(super) struct Way {
     pub(super) peer: Option<u32>,
     next: Option<u32>,
     pub(super) last_ns: i64,
-    /// Packets that are not acknowledged: PSN, and when it was sent last.
-    sent: VecDeque<(u32, i64)>,
+    /// Packets that are not acknowledged.
+    sent: VecDeque<Sent>,
+    /// Packets of it are also seen where they arrive.
+    is_seen_again: bool,
     holes: Vec<(u32, u32, i64)>,
     /// The packet before was one sent again, with this PSN.
     again: Option<u32>,
@@ -107,6 +118,7 @@ impl Way {
             next: None,
             last_ns: i64::MIN,
             sent: VecDeque::new(),
+            is_seen_again: false,
             holes: Vec::new(),
             again: None,
             chunks: VecDeque::new(),
@@ -123,6 +135,22 @@ impl Way {
             is_cut: false,
             elements: VecDeque::new(),
         }
+    }
+
+    /// Whether this is the PSN of its next packet.
+    #[inline(always)]
+    pub(super) fn is_next(&self, psn: u32) -> bool {
+        self.next == Some(psn)
+    }
+
+    /// Takes the next packet, one in the middle of a message.
+    #[inline(always)]
+    pub(super) fn pass(&mut self, psn: u32, time: i64) {
+        if time.saturating_sub(self.last_ns) > SILENT_NS {
+            push_bounded(&mut self.silences, (self.last_ns, time));
+        }
+        (self.next, self.again) = (Some(psn_after(psn, 1)), None);
+        self.note(psn, time);
     }
 
     /// Takes a packet.
@@ -150,7 +178,8 @@ impl Way {
             .holes
             .iter()
             .position(|&(from, to, _)| psn_distance(psn, from) >= 0 && psn_distance(psn, to) < 0);
-        let sent = self.sent.iter_mut().rev().find(|(before, _)| *before == psn);
+        let sent = self.place_of(psn).and_then(|at| self.sent.get_mut(at));
+        let mut was_lost = false;
         let since = match (hole, sent) {
             (Some(at), _) => {
                 let (from, to, since) = self.holes.swap_remove(at);
@@ -158,7 +187,11 @@ impl Way {
                 self.holes.extend(rest.into_iter().filter(|(from, to, _)| from != to));
                 since
             }
-            (None, Some((_, before))) => std::mem::replace(before, time),
+            (None, Some(sent)) => {
+                was_lost = self.is_seen_again && !sent.is_seen_again;
+                sent.is_seen_again = false;
+                std::mem::replace(&mut sent.time, time)
+            }
             (None, None) => self.last_ns,
         };
         // Those that follow a packet sent again cost no more than it did.
@@ -166,6 +199,9 @@ impl Way {
         self.again = Some(psn);
         if !goes_on && since < time && since != i64::MIN {
             push_bounded(&mut self.recoveries, (since, time));
+        } else if let Some(last) = self.recoveries.last_mut().filter(|last| was_lost && since <= last.1) {
+            // They do if they had been lost too.
+            last.1 = last.1.max(time);
         }
         self.last_ns = self.last_ns.max(time);
         Step::Again { was_seen: hole.is_none() }
@@ -176,7 +212,33 @@ impl Way {
         if self.sent.len() == MOST_SENT {
             self.sent.pop_front();
         }
-        self.sent.push_back((psn, time));
+        self.sent.push_back(Sent { psn, time, is_seen_again: false });
+    }
+
+    /// The place of a packet among those that are not acknowledged.
+    fn place_of(&self, psn: u32) -> Option<usize> {
+        let at = self.end_of(psn).checked_sub(1)?;
+        (self.sent.get(at)?.psn == psn).then_some(at)
+    }
+
+    /// How many of those that are not acknowledged are no later than this one.
+    fn end_of(&self, psn: u32) -> usize {
+        let Some(ahead) = self.sent.front().map(|first| psn_distance(psn, first.psn)) else { return 0 };
+        let Ok(place) = usize::try_from(ahead) else { return 0 };
+        // Where none was passed over, the distance tells.
+        match self.sent.get(place) {
+            Some(sent) if sent.psn == psn => place + 1,
+            _ => self.sent.partition_point(|sent| psn_distance(sent.psn, psn) <= 0),
+        }
+    }
+
+    /// A packet was seen at a second place.
+    #[inline(always)]
+    pub(super) fn see_again(&mut self, psn: u32) {
+        self.is_seen_again = true;
+        if let Some(sent) = self.place_of(psn).and_then(|at| self.sent.get_mut(at)) {
+            sent.is_seen_again = true;
+        }
     }
 
     /// A message begins.
@@ -190,13 +252,12 @@ impl Way {
 
     /// All packets up to this one are acknowledged.
     pub(super) fn forget_until(&mut self, psn: u32, time: i64) {
-        while let Some(&(sent, at)) = self.sent.front().filter(|(sent, _)| psn_distance(*sent, psn) <= 0) {
-            if sent == psn && time >= at {
-                let took = time - at;
-                self.round_trip_ns = Some(self.round_trip_ns.map_or(took, |least| least.min(took)));
-            }
-            self.sent.pop_front();
+        if let Some(sent) = self.place_of(psn).and_then(|at| self.sent.get(at)).filter(|of| of.time <= time) {
+            let took = time - sent.time;
+            self.round_trip_ns = Some(self.round_trip_ns.map_or(took, |least| least.min(took)));
         }
+        let until = self.end_of(psn);
+        self.sent.drain(..until);
     }
 
     /// A clear-to-send element of a request.
@@ -242,7 +303,8 @@ fn push_bounded<T>(list: &mut Vec<T>, one: T) {
 /// Bytes on the heap beside those of the ways' lists of numbers.
 pub(super) fn heap_bytes(ways: &[Way]) -> usize {
     let lists = |way: &Way| {
-        (way.sent.len() + way.recoveries.len() + way.silences.len()) * 16
+        way.sent.len() * size_of::<Sent>()
+            + (way.recoveries.len() + way.silences.len()) * 16
             + (way.holes.len() + way.elements.len()) * 16
             + way.cnps.len() * 8
     };
