@@ -136,7 +136,8 @@ impl Run {
         // Without answers, a sender that goes back to what was passed over still proves a loss.
         let least = if both { truth.upstream.least } else { 0 };
         losses.insert("upstream".into(), bounds(TruthBounds { least, ..truth.upstream }));
-        losses.insert("downstream".into(), if proves { json!(truth.downstream) } else { Value::Null });
+        let behind = TruthBounds { least: truth.downstream, most: truth.downstream + truth.of_no_use };
+        losses.insert("downstream".into(), if proves { bounds(behind) } else { Value::Null });
         if direction == Direction::Request && service == Service::Rc {
             losses.insert("ack_path".into(), if proves { bounds(truth.ack_path) } else { Value::Null });
         }

@@ -22,10 +22,14 @@
 //!   the response space, only PSNs with a response count.
 //! * **Lost**: a transmission of which no good copy was delivered. One damaged before the tap is `corrupt`; one damaged
 //!   or dropped after it is lost downstream. Packets still on their way at the end are neither.
+//! * **Before**, of two bonded links with clocks apart ([`Tap::bond_ahead`](super::Tap::bond_ahead)): in the record, whose order is that of
+//!   the stamps. Nothing at the tap tells in which order packets of two links passed. Elsewhere: in which order they passed.
 //! * **Episode**: one rewind of a requester, or one gap that a selective requester fills.
 
+use std::collections::BTreeMap;
+
 use super::{
-    engine::{Cause, Journey, NONE, Run, Transmission},
+    engine::{Cause, Episode, Journey, NONE, Run, Transmission},
     network::NOWHERE,
     qp::is_sequenced,
 };
@@ -148,6 +152,9 @@ pub struct SpaceTruth {
     pub upstream: TruthBounds,
     /// Lost between tap and receiver.
     pub downstream: u64,
+    /// READ responses that arrived when their requester had asked for them again, or in front of what it lacked. Nobody answers a response:
+    /// no capture tells such a one from one that was lost behind the tap.
+    pub of_no_use: u64,
     /// Lost ACKs and NAKs for this space: those that led to a timeout, and all.
     pub ack_path: TruthBounds,
     /// Damaged before the tap, and recorded.
@@ -314,7 +321,13 @@ impl Run {
         let mut seen = vec![false; self.transmissions.len()];
         let mut seen_corrupt = vec![false; self.transmissions.len()];
         let mut episodes = vec![false; self.episodes.len()];
-        for sighting in &self.captures[tap].sightings {
+        let capture = &self.captures[tap];
+        let is_by_record = capture.is_told_by_record();
+        let sightings: Box<dyn Iterator<Item = &super::Sighting>> = match is_by_record {
+            true => Box::new(capture.in_file()),
+            false => Box::new(capture.sightings.iter()),
+        };
+        for sighting in sightings {
             let Some(journey) = self.journeys.get(sighting.journey as usize) else {
                 if sighting.recorded {
                     let is_lldp = self.controls.get(sighting.control as usize).is_some_and(|one| one.is_lldp);
@@ -385,7 +398,9 @@ impl Run {
             labels.frames.push(label);
         }
         self.total(the_tap, &mut labels, &spaces, &ends, &episodes);
-        labels.frames = self.captures[tap].written(labels.frames);
+        if !is_by_record {
+            labels.frames = capture.written(labels.frames);
+        }
         labels
     }
 
@@ -490,6 +505,26 @@ impl Run {
         label.original = space.push(t.psn, t.count, frame);
     }
 
+    /// READ responses that were asked for again: by flow and PSN, in the order in which they were sent.
+    fn asked_again(&self) -> BTreeMap<(u32, u64), Vec<u32>> {
+        let asked = self.episodes.iter().filter_map(|episode| self.lacked(episode));
+        let mut all: BTreeMap<_, Vec<u32>> = asked.map(|key| (key, Vec::new())).collect();
+        if all.is_empty() {
+            return all;
+        }
+        let sent = (0..).zip(&self.transmissions);
+        for (tx, t) in sent.filter(|(_, t)| t.opcode.operation() == Some(Operation::ReadResponse)) {
+            all.entry((t.flow, t.psn)).and_modify(|sent| sent.push(tx));
+        }
+        all
+    }
+
+    /// The flow and the PSN of what a requester lacked that no NAK told.
+    fn lacked(&self, episode: &Episode) -> Option<(u32, u64)> {
+        let is_own = matches!(episode.cause, Cause::ImpliedNak | Cause::Timeout);
+        is_own.then(|| (self.flows[episode.flow as usize].back, episode.psn))
+    }
+
     /// The totals that need the whole simulation.
     fn total(
         &self,
@@ -524,9 +559,18 @@ impl Run {
             truth.upstream.most += (*end == End::Upstream) as u64;
             truth.downstream += (*end == End::Downstream) as u64;
         }
+        let answers = self.asked_again();
         for (episode, &evident) in self.episodes.iter().zip(evident) {
             if !within(episode.at) {
                 continue;
+            }
+            // The last response that had been sent by then.
+            let key = self.lacked(episode);
+            let sent = key.and_then(|key| answers.get(&key)).into_iter().flatten().rev();
+            let last = sent.copied().find(|&tx| self.transmissions[tx as usize].sent < episode.at);
+            if let Some(((flow, _), tx)) = key.zip(last) {
+                let is_of_no_use = ends[tx as usize] == End::Delivered;
+                labels.flows[flow as usize].responses.of_no_use += is_of_no_use as u64;
             }
             let truth = &mut labels.flows[episode.flow as usize].requests;
             let bounds = match episode.cause {

@@ -43,6 +43,12 @@ impl Capture {
         }
     }
 
+    /// Whether only the record has an order: the clocks of bonded links are apart, and the record has the order of their stamps.
+    pub(super) fn is_told_by_record(&self) -> bool {
+        let Tap { unsorted, stamp_jitter, bond_ahead, flush, .. } = self.tap;
+        bond_ahead.0 > 0 && [unsorted, stamp_jitter, flush].iter().all(|fault| fault.0 == 0)
+    }
+
     /// The sighting at this place of the file, counted with those that are not recorded.
     pub(super) fn at(&self, place: usize) -> Option<&Sighting> {
         match self.order.get(place) {

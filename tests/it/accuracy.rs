@@ -9,7 +9,7 @@ use crate::judge::{
 use rdmawire::{
     analyze::{Analysis, Options, metric::classes::Classes},
     capture::{Record, Time},
-    sim::Run,
+    sim::{Ns, Run, Scenario, Tap},
 };
 use serde_json::{Value, json};
 
@@ -67,6 +67,24 @@ fn within_one_percent() {
         }
     }
     assert!(wrong.is_empty(), "{}\n{accuracy}", wrong.join("\n"));
+}
+
+/// Of two bonded links whose clocks are apart, the record has the only order that there is.
+#[test]
+fn bonded_links_are_judged_by_the_record() {
+    let text = include_str!("../data/hardware.txt");
+    let bases = parse_many(text).unwrap().into_iter();
+    let bonds: Vec<_> = bases
+        .map(|(name, scenario)| {
+            let bond = Tap { bond_ahead: Ns(1_500), ..Tap::default() };
+            (name, Scenario { tap: vec![bond], ..scenario })
+        })
+        .collect();
+    let accuracy = measure(&bonds, 201..202, analyze).unwrap();
+    let wrong: u64 = accuracy.rows.iter().map(|row| row.wrong + row.ambiguous).sum();
+    let late: u64 = accuracy.rows.iter().map(|row| row.out_of_order.truth).sum();
+    let frames: u64 = accuracy.rows.iter().map(|row| row.frames).sum();
+    assert!(late * 4 > frames && wrong * 100 <= frames, "{wrong} of {frames}, {late} late\n{accuracy}");
 }
 
 #[test]

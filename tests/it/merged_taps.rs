@@ -7,7 +7,7 @@ use rdmawire::{
     analyze::{Analysis, Options},
     capture::{ClockOffset, Series, Source},
     dissect::{Link, dissect},
-    report::{Flow, MarkedFlow, Report, Stream},
+    report::{Flow, Latencies, MarkedFlow, Report, Stream},
     sim::{Run, Scenario, run},
     taps,
     wire::Ipv4,
@@ -79,6 +79,59 @@ fn however_many_taps_record_a_transmission_it_counts_once() {
         }
     }
     assert!(resent > 500, "{resent}");
+}
+
+/// A round trip begins and ends at one tap: the one nearest to the requester, where all answers come.
+#[test]
+fn round_trips_are_those_of_one_tap() {
+    let text = |taps: usize| {
+        let mut text = String::from(
+            r#"
+            seed = 3
+            [[connection]]
+            copies = 3
+            rate = "10G"
+            operations = [
+                { op = "write", size = "16KiB", count = 60 },
+                { op = "read", size = "16KiB", count = 60 },
+                { op = "send", size = "2KiB", count = 60, by = "to" },
+            ]
+            "#,
+        );
+        for _ in 0..=taps {
+            text += "[[segment]]\ndelay = \"1500ns\"\n";
+        }
+        for tap in 0..taps {
+            text += &format!("[[tap]]\nname = \"tap{tap}\"\nafter = {}\n", tap + 1);
+        }
+        text
+    };
+    for taps in [2, 3, 4] {
+        let run = run(&Scenario::parse(&text(taps)).unwrap()).unwrap();
+        let all = analyze(&run, &Vec::from_iter(0..taps));
+        let [left, right] = [0, taps - 1].map(|tap| analyze(&run, &[tap]));
+        let mut measured = 0;
+        for flow in &all.flows {
+            let nearest = if flow.src == "10.0.0.1" { &left } else { &right };
+            let same = |one: &&Flow| one.src == flow.src && one.dest_qp == flow.dest_qp;
+            let one = nearest.flows.iter().find(same).unwrap();
+            let of = |flow: &Flow| {
+                let Latencies { ack_rtt, message_completion, read_first, read_last, .. } = flow.latency_ns;
+                [ack_rtt, message_completion, read_first, read_last]
+            };
+            for (merged, alone) in of(flow).into_iter().zip(of(one)) {
+                assert_eq!(merged.is_some(), alone.is_some(), "{taps} taps: {merged:?}, {alone:?}");
+                let Some((merged, alone)) = merged.zip(alone) else { continue };
+                let who = format!("{taps} taps: {merged:?} of {alone:?}");
+                // But for those before the first answer came back.
+                assert!(merged.count * 10 >= alone.count * 8 && merged.count <= alone.count, "{who}");
+                assert!(merged.min >= alone.min && merged.max <= alone.max, "{who}");
+                assert!(merged.p50.abs_diff(alone.p50) * 20 <= alone.p50, "{who}");
+                measured += 1;
+            }
+        }
+        assert!(measured >= 15, "{measured}");
+    }
 }
 
 /// A switch between two taps marks packets. The first tap's records are not marked, and the first marked records are those that count.

@@ -209,7 +209,7 @@ fn reads_in_disorder_are_found() {
     assert_eq!(requests.reads().map(|read| read.first - base).collect::<Vec<_>>(), [1, 5, 3]);
     // The last one of the second.
     let facts = &packet(Opcode::RC_READ_RESPONSE_LAST, 8, 7, 9_000);
-    requests.answer(&Response::with_data(facts.psn(), facts.time(), 9), &mut resolved, &config());
+    requests.answer(&Response::with_data(facts.psn(), (facts.time(), 9, 0)), &mut resolved, &config());
     assert_eq!(requests.more.as_deref().map(|more| more.recovery().read_last.count()), Some(1));
     let behind = |x| requests.reads_from(base + x).count();
     assert_eq!([behind(0), behind(7), behind(99)], [3, 3, 3]);
@@ -260,7 +260,7 @@ fn requests_learn_of_responses_that_waited_as_of_others() {
                     continue;
                 }
                 let facts = &packet(opcode, psn + k, 7, time);
-                let response = &Response::with_data(facts.psn(), facts.time(), frame);
+                let response = &Response::with_data(facts.psn(), (facts.time(), frame, 0));
                 general.answer(response, &mut resolved, &config());
                 match &mut run {
                     Some(run)

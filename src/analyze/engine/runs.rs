@@ -181,6 +181,7 @@ impl Tracker {
                 syndrome: Some(aeth.syndrome()),
                 time: packet.time(),
                 frame,
+                interface: packet.interface(),
                 repeated: false,
             };
             let wrap = flow.encapsulation;
@@ -196,6 +197,8 @@ impl Tracker {
             }
             notify(metrics, &mut self.resolved, (asking, Direction::Request, wrap), frame);
             self.notify_measured(id, metrics);
+        } else {
+            self.comes_home(id, (packet.psn(), packet.time(), packet.interface()), metrics);
         }
         self.capture.rdma_packets += 1;
         self.trust.accept(packet.icrc(), is_right);
@@ -223,10 +226,10 @@ impl Tracker {
         let (shape, frame) = (packet.fast().opcode().shape(), self.number());
         let Some((run, asker, asking)) = self.flows.answering(id) else { return false };
         let Some(packets) = run.next_data(packet, shape) else { return false };
-        let silence = run.silence(packet.fast().time());
+        let (silence, plain) = (run.silence(packet.fast().time()), packet.fast());
         run.take_data(packets, packet, shape, frame);
         asking.requests.answer(
-            &Response::with_data(packet.fast().psn(), packet.fast().time(), frame),
+            &Response::with_data(plain.psn(), (plain.time(), frame, plain.interface())),
             &mut self.resolved,
             &self.config,
         );

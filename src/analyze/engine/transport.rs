@@ -122,7 +122,7 @@ impl Tracker {
         let mut goes_on = false;
         if let Some((peer, asking)) = peer.zip(flow.peer) {
             peer.requests.answer(
-                &Response::with_data(facts.psn(), facts.time(), frame),
+                &Response::with_data(facts.psn(), (facts.time(), frame, facts.interface())),
                 &mut self.resolved,
                 &self.config,
             );
@@ -479,6 +479,7 @@ impl Tracker {
         let wrap = flow.encapsulation;
         notify(metrics, &mut self.resolved, (id, Direction::Response, wrap), packet.frame);
         if class == Some(Class::CaptureDuplicate) {
+            self.comes_home(id, (psn, packet.time, facts.interface()), metrics);
             return class;
         }
         if operation == Operation::Acknowledge {
@@ -491,6 +492,7 @@ impl Tracker {
                 syndrome,
                 time: packet.time,
                 frame: packet.frame,
+                interface: facts.interface(),
                 repeated: class == Some(Class::Retransmission),
             };
             peer.requests.answer(&response, &mut self.resolved, &self.config);
@@ -501,6 +503,17 @@ impl Tracker {
             self.after_data(id, before, facts, class);
         }
         class
+    }
+
+    /// An answer was recorded again. Where its requests are recorded first, it ends what they began.
+    #[cold]
+    pub(super) fn comes_home(&mut self, id: FlowId, (psn, time, at): (Psn, i64, u16), metrics: &mut Metrics) {
+        let Some(asking) = self.flows.peer(id) else { return };
+        let [first, home] = [id, asking].map(|flow| self.network.passages.first(flow));
+        if home == Some(at) && first != home {
+            self.flows.get_mut(asking).requests.answered_at_home(psn, time, at, &self.config);
+            self.notify_measured(id, metrics);
+        }
     }
 
     /// A READ response was taken: notes the silence before it. `before`: the time of the one before.

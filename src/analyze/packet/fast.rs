@@ -397,6 +397,12 @@ impl FastPacket {
         self.time
     }
 
+    /// The number of the interface that captured it.
+    #[inline(always)]
+    pub(crate) fn interface(&self) -> u16 {
+        self.interface
+    }
+
     /// Where it was seen, see [`vantage`].
     #[inline(always)]
     pub(crate) fn vantage(&self) -> u16 {

@@ -10,7 +10,7 @@ use crate::{
         model::{Class, Trigger, identity},
         table::flow::{FATAL_NAK, Flow},
         track::{
-            class::{Bounds, Counts, Episodes, Place},
+            class::{Bounds, Counts, Episodes, Place, is_order_of_tap},
             request::{AnswerStats, Episode, Mtu, MtuBy},
         },
     },
@@ -328,13 +328,8 @@ fn requests(to: &mut report::Stream, flow: &Flow, verified: bool, in_full: bool)
 
 /// Whether a receiver that asked so often, each time that a packet came early, saw the order of the tap.
 fn place_reordering(to: &mut report::Stream, asked: u64) {
-    const MANY: u64 = 8;
-    /// Of so many late packets one may seem to be asked for, and was retransmitted.
-    const FEW: u64 = 64;
     if let Some(reordering) = &mut to.reordering {
-        let late = to.out_of_order;
-        let is_unasked = late > asked.saturating_mul(MANY) && late > reordering.then_nak.saturating_mul(FEW);
-        reordering.is_at_tap = asked > 0 && is_unasked;
+        reordering.is_at_tap = is_order_of_tap(to.out_of_order, asked, reordering.then_nak);
     }
 }
 

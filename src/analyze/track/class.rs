@@ -310,6 +310,22 @@ impl Counts {
         }
     }
 
+    /// Whether packets come late at the tap only, by the NAKs of a receiver that takes them in their order.
+    pub(crate) fn is_order_of_tap(&self) -> bool {
+        let naks = u64::from(self.trouble().triggers[Trigger::Nak as usize]);
+        let refused = u64::from(self.trouble().reordered_then_nak);
+        is_order_of_tap(self.of(Class::LateOriginal), naks, refused)
+    }
+
+    /// So many of the losses at this place, of which none counts as proved, are.
+    pub(crate) fn proved_after_all(&mut self, place: Place, proved: u32) {
+        if let Some(trouble) = self.trouble.get_mut() {
+            let Episodes { certain, likely } = &mut trouble.episodes[place as usize];
+            let proved = proved.min(*likely);
+            (*certain, *likely) = (certain.saturating_add(proved), *likely - proved);
+        }
+    }
+
     /// A loss shows itself: at this place, and that is proved or not.
     pub(crate) fn episode(&mut self, place: Place, certain: bool) {
         let count = self.trouble_mut().episodes[place as usize].of(certain);
@@ -365,4 +381,13 @@ impl Counts {
     pub(crate) fn triggered(&mut self, trigger: Trigger) {
         self.trouble_mut().triggers[trigger as usize] += 1;
     }
+}
+
+/// Whether a receiver that takes packets in their order saw another order than the tap: it asked so often, each time that a packet came early, and
+/// so many of the late packets seem to be asked for.
+pub(crate) fn is_order_of_tap(late: u64, asked: u64, refused: u64) -> bool {
+    const MANY: u64 = 8;
+    /// Of so many late packets one may seem to be asked for, and was retransmitted.
+    const FEW: u64 = 64;
+    asked > 0 && late > asked.saturating_mul(MANY) && late > refused.saturating_mul(FEW)
 }

@@ -1,6 +1,7 @@
 //! The requests of a flow, and the answers to them.
 
 mod answer;
+mod away;
 mod clocks;
 mod losses;
 mod messages;

@@ -55,6 +55,8 @@ pub(crate) struct Data {
     asked: Option<(u64, i64)>,
     /// The same, whatever came since.
     asked_last: Option<(u64, i64)>,
+    /// When what was last requested again came. What had come before it, and is behind it, was refused.
+    answered: i64,
     /// Why, and the frame of the request.
     asked_by: Option<(Trigger, u64)>,
     /// The frame with which the requester went back then.
@@ -394,6 +396,9 @@ impl Responses {
         self.counts.packets += 1;
         self.settle(&resolved[began..], config);
         if step.class != Some(Class::CaptureDuplicate) {
+            if self.read.asked_last.is_some_and(|(x, _)| x == step.x) {
+                self.read.answered = p.time;
+            }
             let all_came = step.gap > 0 && self.read.seq.rare.holes.get(step.x - 1).is_none();
             if step.x == self.read.expected || self.read.expected == 0 || all_came {
                 self.read.expected = step.x + 1;
@@ -506,15 +511,16 @@ impl Responses {
         let most = seq.cur.saturating_sub(x);
         self.counts.lost(Place::Downstream, 0, most.max((x < *expected).into()));
         self.read.tails = self.read.tails.saturating_add(tail);
-        let Data { seq, expected, .. } = &mut *self.read;
+        let Data { seq, expected, answered, .. } = &mut *self.read;
         let is_by_loss = matches!(by, Trigger::Timeout | Trigger::ImpliedNak | Trigger::Unknown);
         // A requester that a timer made ask has seen nothing behind it. Others take nothing of that.
         let in_shadow = if by == Trigger::Timeout { 0 } else { most };
         if !is_by_loss || sent.is_none() {
             self.counts.trouble_mut().shadow.hide(in_shadow);
         }
-        if x > *expected && is_by_loss {
-            // The responses before it are due: the requester asks for this one anew, whether it came or not.
+        let is_refused = |(at, _): (i64, u64)| before.is_some_and(|(last, _)| x > last) && at < *answered;
+        if is_by_loss && (x > *expected || sent.is_some_and(is_refused)) {
+            // The responses before it are due, or were when it came: the requester asks for this one anew, whether it came or not.
             return Some(DataLoss { place: Place::None, is_sure: false, sent });
         }
         let is_first = x == *expected;

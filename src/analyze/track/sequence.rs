@@ -20,7 +20,7 @@ use super::{
     on_demand::{OnDemand, quiet},
     order::IdOrder,
     ring::{ACK_EXPECTED, MARKED, RETRANSMITTED, Ring, SENT, SENT_AGAIN, Sent, UNSURE, outstanding},
-    step::{Context, GapFill, Packet, Recorded, Resolved, Step},
+    step::{Context, GapFill, Packet, Recorded, Resolved, SHORTEST_TIMEOUT_NS, Step},
 };
 use crate::{
     analyze::{
@@ -72,7 +72,7 @@ pub(crate) struct Rare {
     /// A pass began because the sender went back. `pass_steps` of its packets were consecutive.
     pass_open: bool,
     /// The first PSN of the pass at the tap, and its time.
-    pass_began: (u64, i64),
+    pub(super) pass_began: (u64, i64),
     /// The longest delay of packets that surely were late.
     latest: i64,
     pass_steps: u32,
@@ -500,7 +500,9 @@ impl Sequence {
             sent_before: p.id.zip(hole.id).map(|(id, behind)| (id.wrapping_sub(behind) as i16) < 0),
             overtaken: p.id.is_some_and(|id| context.ids.is_overtaken(id)),
             extent: (self.hi - x).min(u32::MAX as u64) as u32,
-            timed_out: context.has_timed_out(x, p.time),
+            // What waited for a timer had been missing for as long.
+            timed_out: context.has_timed_out(x, p.time)
+                && p.time - hole.time >= context.timeout_ns.min(SHORTEST_TIMEOUT_NS),
             ..Resolved::of(p, Class::Ambiguous).fill
         };
         if self.rare.pending.last().is_some_and(|last| x < last.end) {

@@ -3,7 +3,6 @@
 use super::{
     Requests, TrackConfig, UNKNOWN, Waiting,
     recovery::{Asked, NotReady},
-    thrice,
 };
 use crate::{
     analyze::{
@@ -28,6 +27,8 @@ pub(crate) struct Response {
     pub(crate) syndrome: Option<Syndrome>,
     pub(crate) time: i64,
     pub(crate) frame: u64,
+    /// Where it was recorded.
+    pub(crate) interface: u16,
     /// The response stream had it before.
     pub(crate) repeated: bool,
 }
@@ -35,9 +36,9 @@ pub(crate) struct Response {
 impl Response {
     /// A READ response that is the next one.
     #[inline(always)]
-    pub(crate) fn with_data(psn: Psn, time: i64, frame: u64) -> Response {
+    pub(crate) fn with_data(psn: Psn, (time, frame, interface): (i64, u64, u16)) -> Response {
         let operation = Operation::ReadResponse;
-        Response { psn, operation, syndrome: None, time, frame, repeated: false }
+        Response { psn, operation, syndrome: None, time, frame, interface, repeated: false }
     }
 }
 
@@ -52,6 +53,7 @@ impl Requests {
             return;
         }
         self.acks_seen += 1;
+        self.is_answered_on(response.interface);
         let x = self.seq.unwrap(response.psn);
         let meaning = response.syndrome.map_or(Acknowledgement::Ack { credits: None }, Syndrome::meaning);
         match (response.operation, meaning) {
@@ -163,9 +165,7 @@ impl Requests {
 
     #[inline]
     fn message_took(&mut self, message: &Waiting, time: i64, config: &TrackConfig) {
-        let took = (time - message.first_time).max(0) as u64;
-        self.more().completion.add(took);
-        config.measures.add(What::Message, message.last, message.first_time, time);
+        self.took(What::Message, message.last, (message.first_time, time), config);
     }
 
     /// All PSNs before `una` are acknowledged.
@@ -192,12 +192,9 @@ impl Requests {
         if rtt < 0 {
             return;
         }
-        config.measures.add(What::AckRtt, x, sent.time, time);
-        let short = rtt.min(u32::MAX as i64) as u32;
+        let (since, short) = (sent.time, rtt.min(u32::MAX as i64) as u32);
         self.rtt_min = Some(self.rtt_min.map_or(short, |min| min.min(short)));
-        let tracked = &mut self.more().ack_rtt;
-        tracked.add(rtt as u64);
-        self.thrice_rtt = tracked.p99().map_or(0, thrice);
+        self.took(What::AckRtt, x, (since, time), config);
     }
 
     #[cold]
@@ -215,6 +212,7 @@ impl Requests {
         // Packets after the missing one may have been lost downstream too, all but the one that made the responder send its only NAK.
         let behind = self.packets_in(x + 1..self.responder.reached().max(x + 1)).saturating_sub(1);
         let mut cause_time = None;
+        let overdue = self.is_overdue(x, (response.time, response.frame), Trigger::Nak);
         match outcome {
             // It lies before the first packet seen: the tap cannot have seen it.
             _ if x < self.seq.base => {
@@ -241,19 +239,19 @@ impl Requests {
             Nakked::Unseen if self.has_passed_since_asked(x) => {
                 downstream = true;
                 let most = self.packets_in(x..hi).saturating_sub(1);
-                self.lost_behind(x, most.max(1), response.time);
+                self.lost_behind(x, most.max(1), response.time, overdue);
             }
             Nakked::Again => self.counts.lost_in_shadow(1 + behind, behind),
             Nakked::Ahead if x < hi && self.seq.rare.holes.get(x).is_none() => {
                 // The tap saw the packet, and the responder has more than the model: it keeps early packets.
                 downstream = true;
                 let most = self.packets_in(x..hi).saturating_sub(1);
-                self.lost_behind(x, most.max(1), response.time);
+                self.lost_behind(x, most.max(1), response.time, overdue);
             }
             Nakked::Downstream { reached } => {
                 downstream = true;
                 let most = self.packets_in(x..reached).saturating_sub(1);
-                self.lost_behind(x, most.max(1), response.time);
+                self.lost_behind(x, most.max(1), response.time, overdue);
             }
             Nakked::Ahead | Nakked::Unseen => {
                 let unseen = x.saturating_sub(hi);
@@ -264,10 +262,9 @@ impl Requests {
         if let Some(since) = cause_time {
             self.more().recovery_mut().nak_generation.add((response.time - since).max(0) as u64);
         }
-        let is_overdue = self.is_overdue(x, (response.time, response.frame), Trigger::Nak);
         // A repeated NAK requests nothing new. Another NAK may come before the answer to this one.
         let trouble = &mut *self.trouble;
-        if is_overdue {
+        if overdue.is_some() {
             if let Some(lost) = trouble.lost_behind.as_mut().filter(|lost| lost.x == x) {
                 lost.resent.get_or_insert(response.time);
             }
@@ -328,7 +325,7 @@ impl Requests {
         let read = &mut reads.list[at];
         let (sent, retried) = (read.time, read.retried);
         let mut first = None;
-        let mut last = None;
+        let mut is_last = false;
         reads.last_time = response.time;
         let missing = Some(read.next).filter(|next| x > *next && !response.repeated);
         reads.out_of_sequence |= missing.is_some();
@@ -342,28 +339,25 @@ impl Requests {
         read.seen += !response.repeated as u64;
         if x + 1 == read.end && !retried && !read.ended && open != Some(read.first) {
             read.ended = true;
-            last = Some(response.time - sent);
+            is_last = true;
         }
         let is_complete = open != Some(read.first) && read.seen >= read.end - read.first && !read.complete;
         read.complete |= is_complete;
         if let Some(missing) = missing
-            && self.is_overdue(missing, (response.time, response.frame), Trigger::ImpliedNak)
+            && self.is_overdue(missing, (response.time, response.frame), Trigger::ImpliedNak).is_some()
         {
             self.reads.out_of_sequence = false;
         }
         if let Some(took) = first {
-            config.measures.add(What::ReadFirst, x, sent, response.time);
-            self.more().recovery_mut().read_first.add(took.max(0) as u64);
+            self.took(What::ReadFirst, x, (sent, response.time), config);
             let short = took.clamp(0, u32::MAX as i64) as u32;
             self.rtt_min = Some(self.rtt_min.map_or(short, |min| min.min(short)));
         }
-        if let Some(took) = last {
-            config.measures.add(What::ReadLast, x, sent, response.time);
-            self.more().recovery_mut().read_last.add(took.max(0) as u64);
+        if is_last {
+            self.took(What::ReadLast, x, (sent, response.time), config);
         }
         if is_complete {
-            config.measures.add(What::Message, x, sent, response.time);
-            self.more().completion.add((response.time - sent).max(0) as u64);
+            self.took(What::Message, x, (sent, response.time), config);
         }
         self.responder.acknowledged(x + 1);
         if !self.reads.out_of_sequence {

@@ -7,23 +7,33 @@ use super::Requests;
 use crate::analyze::model::Trigger;
 
 impl Requests {
-    /// An answer came that asks for this PSN again. Whether its requester had gone back to it already because of this answer. Then the
-    /// last episode gets its cause.
+    /// An answer came that asks for this PSN again. Whether its requester had gone back to it already because of this answer: then the
+    /// last episode gets its cause, and it is said when the packet that was refused or lost had passed the tap, if it had, and when it came
+    /// again.
     #[cold]
-    pub(super) fn is_overdue(&mut self, x: u64, (time, frame): (i64, u64), by: Trigger) -> bool {
-        let Some(rtt) = self.rtt_min else { return false };
-        let Some(recovery) = self.more.as_mut().and_then(|more| more.recovery.get_mut()) else {
-            return false;
-        };
+    pub(super) fn is_overdue(
+        &mut self,
+        x: u64,
+        (time, frame): (i64, u64),
+        by: Trigger,
+    ) -> Option<(Option<i64>, i64)> {
+        let rtt = self.rtt_min?;
+        let recovery = self.more.as_mut().and_then(|more| more.recovery.get_mut())?;
         let is_open = |trigger| match by {
             Trigger::Nak => matches!(trigger, Trigger::Unknown | Trigger::Timeout),
             _ => trigger == Trigger::Unknown,
         };
-        let Some(episode) = recovery.episodes.last_mut() else { return false };
+        let (episode, earlier) = recovery.episodes.split_last_mut()?;
         let late = time - episode.start;
         if episode.x != x || !is_open(episode.trigger) || !(0..i64::from(rtt)).contains(&late) {
-            return false;
+            return None;
         }
+        // A pass since then that left it out lost it before the tap.
+        let is_left_out = |passed: i64| {
+            let mut since = earlier.iter().rev().take_while(|before| before.start > passed);
+            since.any(|before| before.x < x)
+        };
+        let passed = (episode.original_time.filter(|&passed| !is_left_out(passed)), episode.start);
         let before = std::mem::replace(&mut episode.trigger, by);
         if by == Trigger::Nak {
             (episode.nak_frame, episode.nak_time) = (Some(frame), Some(time));
@@ -36,7 +46,7 @@ impl Requests {
         let trouble = &mut *self.trouble;
         trouble.suspect = None;
         trouble.answers_ahead = trouble.answers_ahead.max(late);
-        true
+        Some(passed)
     }
 
     /// The shortest round trip, without what clocks that are apart add to it.

@@ -318,7 +318,12 @@ impl Requests {
         // are few losses proved beside many that were late.
         let [shown, _] = self.counts.lost_at(Place::Downstream).get();
         if late > self.counts.packets / MANY_ARE_LATE && !is_told_apart || late > beside_one * shown {
-            self.none_is_proved(Place::Downstream);
+            let is_in_order =
+                self.seq.recovery_mode() == report::RecoveryMode::GoBackN && self.counts.is_order_of_tap();
+            let lacked_long = |ns| ns >= latest.saturating_mul(2);
+            self.are_proved_behind(|episode| {
+                episode.lacked_ns.is_some_and(lacked_long) || is_in_order && episode.is_last
+            });
         }
         // Packets that are late by a round trip may come behind the NAK that asks for them.
         let is_by_round_trips = self.rtt_min.is_some_and(|rtt| latest >= rtt.into());
@@ -380,6 +385,22 @@ impl Requests {
                 episode.certain = false;
             }
         }
+    }
+
+    /// Of the losses behind the tap that count as proved, only these are.
+    fn are_proved_behind(&mut self, is_proved: impl Fn(&Episode) -> bool) {
+        let is_kept = |episode: &Episode| {
+            let is_behind = episode.place == Some(Place::Downstream) && !episode.is_of_data;
+            is_behind && episode.certain && is_proved(episode)
+        };
+        let recovery = self.more.as_ref().and_then(|more| more.recovery.get());
+        let kept: Vec<bool> =
+            recovery.into_iter().flat_map(|recovery| &recovery.episodes).map(is_kept).collect();
+        self.none_is_proved(Place::Downstream);
+        self.counts.proved_after_all(Place::Downstream, kept.iter().filter(|&&kept| kept).count() as u32);
+        let recovery = self.more.as_mut().and_then(|more| more.recovery.get_mut());
+        let episodes = recovery.into_iter().flat_map(|recovery| &mut recovery.episodes);
+        episodes.zip(kept).for_each(|(episode, kept)| episode.certain |= kept);
     }
 
     /// What was lost behind the tap was sent again, or is not acknowledged: no more was lost there.

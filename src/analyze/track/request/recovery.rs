@@ -23,7 +23,7 @@ use crate::{
             response::DataLoss,
             ring::{RETRANSMITTED, SENT_AGAIN},
             shadow::AskedFor,
-            step::{Resolved, SHORTEST_TIMEOUT_NS, Step},
+            step::{GapFill, Resolved, SHORTEST_TIMEOUT_NS, Step},
         },
     },
     heap::heap,
@@ -64,6 +64,13 @@ pub(crate) struct Episode {
     pub(crate) certain: bool,
     /// What was lost is the response of a READ that is requested again: a packet of the opposite flow.
     pub(crate) is_of_data: bool,
+    /// The responder lacked it for longer than packets are late, and acknowledged it after the retransmission: for how long, beyond a
+    /// round trip.
+    pub(crate) lacked_ns: Option<i64>,
+    /// What passed the tap and was lost behind it was the last transmission.
+    pub(crate) is_last: bool,
+    /// The packet that the NAK asked for, which need not be the first one that came.
+    pub(crate) asked: Option<u64>,
     pub(crate) x: u64,
     pub(crate) original_frame: Option<u64>,
     pub(crate) original_time: Option<i64>,
@@ -91,6 +98,10 @@ pub(crate) struct LostBehind {
     /// At most so many packets were lost with it.
     pub(crate) most: u64,
     pub(crate) asked: AskedFor,
+    /// How long after it had passed the tap the responder still lacked it, beyond a round trip.
+    pub(crate) lacked_ns: i64,
+    /// It passed the tap last when it was due: no repetition of it was left out since.
+    pub(crate) is_last: bool,
     /// When it was retransmitted.
     pub(crate) resent: Option<i64>,
 }
@@ -218,7 +229,10 @@ impl Requests {
             let flaw = if is_again { self.had_flaw(fill.x) } else { None };
             let place = flaw.map_or(Place::Upstream, Flaw::place);
             let nak = self.trouble.get().and_then(|trouble| trouble.last_nak(fill.x, fill.time));
-            let asked = nak.is_some();
+            // What it repeats may overtake what was asked for, as its packets do.
+            let is_overtaken =
+                nak.is_none() && verdict.class == Class::Retransmission && self.answers_late(&fill);
+            let asked = nak.is_some() || is_overtaken;
             // A sender sends in order: what comes again, and was passed over, had been sent.
             let is_sure = asked || fill.timed_out || verdict.in_pass || verdict.evidence == Evidence::Nak;
             // In the first round trip of a capture, packets come that were sent before it, and prove nothing.
@@ -238,7 +252,9 @@ impl Requests {
                         self.trouble.asked_unseen += 1;
                     }
                     let is_reason = verdict.went_back || fill.timed_out || asked;
-                    if is_reason && !fill.goes_on || self.open_episode().is_none() {
+                    if is_overtaken {
+                        self.lost_first(fill.x, (place, is_sure || flaw.is_some()));
+                    } else if is_reason && !fill.goes_on || self.open_episode().is_none() {
                         self.begin(
                             (fill.x, fill.end),
                             (fill.hole_time, fill.time),
@@ -264,6 +280,27 @@ impl Requests {
                 history => history,
             });
         }
+    }
+
+    /// Whether this packet is the one that a NAK asked for, and the next ones, which the sender repeats behind it, came first: by no more than
+    /// packets of the flow are late.
+    fn answers_late(&mut self, fill: &GapFill) -> bool {
+        let latest = i64::try_from(self.counts.trouble().max_late_ns).unwrap_or(i64::MAX);
+        self.open_episode().is_some_and(|episode| {
+            episode.asked == Some(fill.x)
+                && fill.x < episode.x
+                && fill.time - episode.start <= latest.saturating_mul(2)
+        })
+    }
+
+    /// The episode that is open began with a packet before the one that came first.
+    fn lost_first(&mut self, x: u64, (place, certain): (Place, bool)) {
+        let Some(episode) = self.open_episode() else { return };
+        let (seemed, was_certain) = (episode.place.unwrap_or_default(), episode.certain);
+        (episode.x, episode.place, episode.certain) = (x, Some(place), certain);
+        (episode.original_frame, episode.original_time) = (None, None);
+        self.counts.no_episode(seemed, was_certain);
+        self.counts.episode(place, certain);
     }
 
     /// The history of a retransmission of the PSNs from `x` to before `end`: by the episode that it belongs to.
@@ -356,15 +393,21 @@ impl Requests {
         Some(*flaw)
     }
 
-    /// The responder asked for a packet that the tap had seen. At most `most` were lost with it.
-    pub(crate) fn lost_behind(&mut self, x: u64, most: u64, time: i64) {
+    /// The responder asked for a packet that the tap had seen. At most `most` were lost with it. `overdue`: the sender had gone back to it
+    /// already because of this question, whose clock is ahead: see [`is_overdue`](Self::is_overdue).
+    pub(super) fn lost_behind(&mut self, x: u64, most: u64, time: i64, overdue: Option<(Option<i64>, i64)>) {
         self.judge_lost_behind(x, time);
         // In the first round trip of a capture, packets come that were sent before it, and prove nothing.
+        let overdue = overdue.and_then(|(passed, again)| Some((passed?, again)));
         let seen = self.seq.ring.get(x).map_or(self.seq.start_time, |sent| sent.time);
+        let (seen, resent) = overdue.map_or((seen, None), |(passed, again)| (passed, Some(again)));
+        if overdue.is_some() {
+            self.now_known(x, Place::Unknown, (Place::Downstream, false));
+        }
         let round_trip = self.rtt_min.map_or(time - seen, |rtt| (time - seen).min(rtt.into()));
         // What was repeated sooner than an answer can come back is not what the responder lacked.
-        let is_repeated =
-            self.seq.ring.get(x).is_some_and(|sent| sent.flags & (SENT_AGAIN | RETRANSMITTED) != 0);
+        let is_repeated = overdue.is_none()
+            && self.seq.ring.get(x).is_some_and(|sent| sent.flags & (SENT_AGAIN | RETRANSMITTED) != 0);
         // Where packets are late, an answer to one may be, too.
         let latest = i64::try_from(self.counts.trouble().max_late_ns).unwrap_or(i64::MAX);
         let answered =
@@ -373,7 +416,18 @@ impl Requests {
         let next = self.next_packet(x);
         let after = [next, self.next_packet(next)].map(|x| self.seq.ring.get(x).map(|sent| time - sent.time));
         let asked = AskedFor { after, behind: most.saturating_sub(1) };
-        let lost = LostBehind { x, most, asked, resent: None };
+        // Where its neighbours were repeated since, so was it, and that was lost before the tap.
+        let is_left_out = [x.saturating_sub(1), next].into_iter().any(|beside| {
+            self.seq.ring.get(beside).is_some_and(|sent| {
+                sent.flags & (SENT_AGAIN | RETRANSMITTED) != 0
+                    && sent.time > seen.saturating_add(latest.saturating_mul(2))
+            })
+        });
+        let rtt = self.rtt_min.filter(|_| !is_left_out);
+        let lacked_ns = rtt.map_or(i64::MIN, |rtt| time - seen - i64::from(rtt));
+        let (pass, began) = self.seq.rare.get().map_or((0, i64::MIN), |rare| rare.pass_began);
+        let is_last = (x < pass || seen >= began) && !is_left_out;
+        let lost = LostBehind { x, most, asked, lacked_ns, is_last, resent };
         if seen - self.seq.start_time <= round_trip || is_too_soon {
             return self.was_lost_behind(0, &lost);
         }
@@ -396,14 +450,23 @@ impl Requests {
             Some(resent) => self.rtt_min.is_some_and(|rtt| time - resent < i64::from(rtt) * 3 / 4),
         };
         self.trouble.late_behind += late as u32;
-        let is_sure = !late && lost.most >= self.overtaking();
+        // The responder still lacked it when all that is as late as packets are at the tap had come, and its acknowledgement waited for the
+        // retransmission.
+        let latest = i64::try_from(self.counts.trouble().max_late_ns).unwrap_or(i64::MAX);
+        let is_awaited = !late
+            && self.trouble.late_behind == 0
+            && lost.lacked_ns >= latest.saturating_mul(2).max(1)
+            && (lost.is_last || self.seq.recovery_mode() == report::RecoveryMode::Selective);
+        let is_sure = !late && (is_awaited || lost.most >= self.overtaking());
         self.trouble.lost_behind_sure += is_sure as u32;
         self.was_lost_behind(is_sure as u64, &lost);
-        self.now_known(
-            lost.x,
-            Place::Downstream,
-            if late { (Place::None, false) } else { (Place::Downstream, is_sure) },
-        );
+        let place = if late { Place::None } else { Place::Downstream };
+        if let Some(episode) = self.now_known(lost.x, Place::Downstream, (place, is_sure))
+            && is_sure
+        {
+            episode.lacked_ns = is_awaited.then_some(lost.lacked_ns);
+            episode.is_last = lost.is_last;
+        }
     }
 
     /// Whether the tap saw this packet after the last NAK for it, if there was one.
@@ -426,13 +489,19 @@ impl Requests {
     }
 
     /// More is known of the loss of the packet `x`, which seemed to be lost at this place: where it was lost, and whether that is proved.
-    pub(super) fn now_known(&mut self, x: u64, seemed: Place, (place, certain): (Place, bool)) {
-        let Some(more) = self.more.as_mut().and_then(|more| more.recovery.get_mut()) else { return };
+    pub(super) fn now_known(
+        &mut self,
+        x: u64,
+        seemed: Place,
+        (place, certain): (Place, bool),
+    ) -> Option<&mut Episode> {
+        let more = self.more.as_mut().and_then(|more| more.recovery.get_mut())?;
         let is_it = |episode: &&mut Episode| episode.x == x && episode.place.unwrap_or_default() == seemed;
-        let Some(episode) = more.episodes.iter_mut().rev().find(is_it) else { return };
+        let episode = more.episodes.iter_mut().rev().find(is_it)?;
         self.counts.no_episode(seemed, episode.certain);
         self.counts.episode(place, certain);
         (episode.place, episode.certain) = (Some(place), certain);
+        Some(episode)
     }
 
     /// The READ that was just sent again had been sent again because its response was lost.
@@ -487,6 +556,9 @@ impl Requests {
             place,
             certain,
             is_of_data: false,
+            lacked_ns: None,
+            is_last: false,
+            asked: asked.map(|nak| nak.x),
             x,
             original_frame: before.map(|(_, frame)| frame as u64),
             original_time: before.map(|(sent, _)| sent),
@@ -508,6 +580,14 @@ impl Requests {
             Some(nak) if nak.was_late => (episode.place, episode.certain) = (Some(Place::None), true),
             // The acknowledgements to come tell whether it was only late.
             Some(nak) if nak.downstream && nak.x == x => episode.place = Some(Place::Downstream),
+            // What is repeated behind it overtook it.
+            Some(nak)
+                if nak.downstream && nak.x < x && x - nak.x <= self.counts.trouble().max_extent.into() =>
+            {
+                let original = self.seq.ring.get(nak.x).map(|sent| (sent.time, u64::from(sent.frame)));
+                (episode.x, episode.place) = (nak.x, Some(Place::Downstream));
+                (episode.original_time, episode.original_frame) = original.unzip();
+            }
             // It came after the packet that made the responder ask.
             Some(Asked { x: lacked, cause_time: Some(since), .. })
                 if lacked == x && before.is_some_and(|(sent, _)| since <= sent) =>

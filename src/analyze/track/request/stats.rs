@@ -1,6 +1,9 @@
 //! What is measured of the answers to requests, and of recoveries.
 
-use super::recovery::{Episode, MAX_EPISODES, MAX_TIMEOUTS, nearest_exponent};
+use super::{
+    away::Away,
+    recovery::{Episode, MAX_EPISODES, MAX_TIMEOUTS, nearest_exponent},
+};
 use crate::{
     analyze::track::{
         distribution::{Distribution, Tracked},
@@ -18,6 +21,7 @@ pub(crate) struct AnswerStats {
     pub(crate) ack_rtt: Tracked,
     pub(crate) completion: Distribution,
     pub(super) marks: Marks,
+    pub(super) away: Option<Box<Away>>,
     pub(super) recovery: OnDemand<RecoveryStats>,
 }
 
@@ -101,7 +105,7 @@ impl RecoveryStats {
 }
 
 heap! {
-    AnswerStats { ack_rtt, completion, recovery }
+    AnswerStats { ack_rtt, completion, recovery, away }
     RecoveryStats { read_first, read_last, nak_generation, nak_reaction, rnr_asked, rnr_waited, episodes, timeouts }
     Episode {}
     report::Timeout {}
