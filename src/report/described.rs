@@ -19,6 +19,7 @@ impl Described {
 }
 
 /// Structs that are written as JSON, and `FIELDS`, which has their documentation.
+#[cfg(feature = "analyze")]
 macro_rules! described {
     ($($(#[doc = $about:literal])+ $(#[derive($($derive:ident),+)])? pub struct $name:ident {
         $($(#[doc = $doc:literal])+ $(#[serde($serde:ident)])? pub $field:ident: $type:ty,)+
@@ -39,4 +40,5 @@ macro_rules! described {
         }),+];
     };
 }
+#[cfg(feature = "analyze")]
 pub(crate) use described;

@@ -73,7 +73,7 @@ fn samples_and_their_mutants_keep_every_property() {
     all.extend(samples::shipped(4, 200));
     for sample in all {
         let whole = Input::whole(sample.link, &sample.frame);
-        for round in 0..40 {
+        for round in 0..24 {
             let mut input = whole.clone();
             if round > 0 {
                 input[1] = random.next() as u8;
