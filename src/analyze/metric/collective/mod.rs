@@ -521,9 +521,10 @@ impl Collectives {
 
     /// Queue pairs of a request.
     fn ways_of(&self, request: &Request) -> usize {
-        let before = |at: usize| self.chunks_of(request).take(at);
-        let all = self.chunks_of(request).enumerate();
-        all.filter(|(at, chunk)| !before(*at).any(|other| other.way == chunk.way)).count()
+        let mut ways: Vec<u32> = self.chunks_of(request).map(|chunk| chunk.way).collect();
+        ways.sort_unstable();
+        ways.dedup();
+        ways.len()
     }
 
     fn chunks_of<'a>(&'a self, request: &'a Request) -> impl Iterator<Item = &'a Chunk> + Clone {
