@@ -27,7 +27,11 @@ fn every_truncation_says_why() {
         let end = if whole.end_is_known() { (whole.end() as usize).min(len) } else { 0 };
         let state = icrc::verify(&whole);
         // Every byte of headers and of what ends the frame; of a payload, where one cut is as another, some.
-        let payload = whole.offset(Kind::Payload).unwrap_or(len);
+        let layers = whole.layers();
+        let headers = layers.iter().filter(|layer| {
+            !matches!(layer.kind, Kind::Payload | Kind::Pad | Kind::Icrc | Kind::Vcrc | Kind::Trailer)
+        });
+        let payload = headers.map(|layer| (layer.at + layer.len) as usize).max().unwrap_or(len);
         for have in
             (0..len).filter(|have| !(payload + 64..len.saturating_sub(64)).contains(have) || have % 16 == 0)
         {
