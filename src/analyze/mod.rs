@@ -36,6 +36,7 @@ mod table;
 mod track;
 
 pub use engine::{Analysis, Batch, Headers, Looked};
+pub(crate) use engine::{HELD_BAD, HeldFrame, IcrcTrust, MAX_HELD, MAX_HELD_BYTES};
 #[cfg(feature = "state")]
 pub use engine::{StateError, is_state};
 #[cfg(feature = "arrow")]

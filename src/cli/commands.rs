@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::{
     Outcome,
-    follow::{Follow, Following},
+    follow::{self, Follow, Following},
     list::{self, Column, number, words},
 };
 use rdmawire::{
@@ -62,6 +62,7 @@ impl Follow for Followed {
         } else {
             writeln!(out, "  {}", report.sentence())?;
         }
+        follow::say_wrong_icrcs(report.wrong_icrc, report.wrong_icrc_read, out)?;
         if report.cut_messages > 0 {
             let messages = several(report.cut_messages, "message");
             writeln!(out, "  - {messages} could not be read: record more of each frame.")?;

@@ -269,7 +269,7 @@ impl Fabric {
                 row.attribute.clone(),
                 row.method.clone(),
                 count(row.questions),
-                count(row.answers),
+                row.answers.map_or(String::new(), count),
                 some(row.unanswered),
                 some(row.failed),
                 some(row.segments),

@@ -20,6 +20,7 @@ use rdmawire::{
     dissect::{Dissection, dissect_with},
     filter::FrameMeta,
     icrc,
+    report::units::several,
 };
 
 #[derive(Debug, Args)]
@@ -57,6 +58,21 @@ pub(super) trait Follow {
     fn finish(self) -> Self::Report;
     /// Prints the report of a trace of this name as text.
     fn print(report: &Self::Report, name: &str, options: &Following, out: &mut impl Write) -> io::Result<()>;
+}
+
+/// Says what became of packets with wrong ICRCs: of connections that are followed, and of what could have been one.
+pub(super) fn say_wrong_icrcs(refused: u64, read: u64, out: &mut impl Write) -> io::Result<()> {
+    if read > 0 {
+        let packets = several(read, "packet");
+        writeln!(
+            out,
+            "  - {packets} with a wrong ICRC were read: most are wrong, so that something rewrote the packets, or their sender computes none."
+        )?;
+    }
+    if refused > 0 {
+        writeln!(out, "  - {} with a wrong ICRC: corrupt, and not read.", several(refused, "packet"))?;
+    }
+    Ok(())
 }
 
 /// Commands that are kept one by one.

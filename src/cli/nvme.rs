@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::{
     Outcome,
-    follow::{Follow, Following},
+    follow::{self, Follow, Following},
     list::{self, Column, number, words},
 };
 use rdmawire::{
@@ -61,6 +61,7 @@ impl Follow for Commands {
         } else {
             writeln!(out, "  {}", report.sentence())?;
         }
+        follow::say_wrong_icrcs(report.wrong_icrc, report.wrong_icrc_read, out)?;
         if report.cut_capsules > 0 && report.queues.is_empty() {
             let sends = several(report.cut_capsules, "SEND");
             writeln!(
@@ -80,7 +81,11 @@ impl Follow for Commands {
         }
         let queues = report.queues.iter().enumerate().map(|(at, row)| queue_cells(at, row));
         list::write(out, "Queues", &QUEUE, queues, options.top)?;
-        list::write(out, "Commands", &OPERATION, report.operations.iter().map(operation_cells), options.top)?;
+        let mut names: Vec<_> = report.operations.iter().map(|row| row.subsystem.as_deref()).collect();
+        names.sort_unstable();
+        names.dedup();
+        let cells = |row| operation_cells(row, names.len() > 1);
+        list::write(out, "Commands", &OPERATION, report.operations.iter().map(cells), options.top)?;
         if options.commands {
             let mut slowest: Vec<&CommandRow> = report.commands.iter().collect();
             slowest.sort_by_key(|row| (std::cmp::Reverse(row.time.latency_ns), row.frame));
@@ -133,10 +138,12 @@ fn queue_cells(at: usize, row: &QueueRow) -> Vec<String> {
     ]
 }
 
-const OPERATION: [Column; 12] = [
+const OPERATION: [Column; 14] = [
     words("controller", "Address of the controller."),
-    number("namespace", "The namespace; empty of commands of the admin queue, and of Fabrics commands."),
+    words("queue", "admin, or I/O."),
     words("command", "Name of the command."),
+    number("namespace", "The namespace, or all; empty of Fabrics commands, and of those that are of none."),
+    words("subsystem", "The subsystem's NVMe qualified name, where there are several."),
     number("completed", "Commands that were completed."),
     number("failed", "Those of them whose status is an error."),
     number("data", "Bytes of data."),
@@ -148,12 +155,20 @@ const OPERATION: [Column; 12] = [
     words("its time", ITS_TIME),
 ];
 
-fn operation_cells(row: &OperationRow) -> Vec<String> {
+fn operation_cells(row: &OperationRow, has_subsystems: bool) -> Vec<String> {
+    const EVERY: u32 = u32::MAX;
+    let namespace = match row.namespace {
+        Some(EVERY) => "all".to_owned(),
+        None | Some(0) => String::new(),
+        Some(n) => n.to_string(),
+    };
     let of_data = |text: String| if row.data_bytes > 0 { text } else { String::new() };
     vec![
         row.controller.clone(),
-        row.namespace.filter(|_| !row.is_admin).map_or(String::new(), |n| n.to_string()),
+        if row.is_admin { "admin" } else { "I/O" }.to_owned(),
         row.command.clone(),
+        namespace,
+        row.subsystem.clone().filter(|_| has_subsystems).unwrap_or_default(),
         count(row.completed),
         if row.failed > 0 { count(row.failed) } else { String::new() },
         of_data(bytes(row.data_bytes)),

@@ -67,7 +67,8 @@ pub(super) struct Rewrite {
     trim_every: u64,
     /// Put the transport into another encapsulation: rocev2-ipv4, rocev2-ipv6, rocev1, ib, ib-grh. Tunnels are removed. An
     /// IPv4 address becomes its mapped GID and back. LIDs and missing Ethernet addresses are made from the IP address; a
-    /// missing IP address is 10.77 and the LID.
+    /// missing IP address is 10.77 and the LID. FECN becomes CE and back. Native packets without it become ECT(0), for any packet
+    /// may be marked there, which is as if it were ECN-capable; `rewrite --set ipv4.ecn=0` over the result takes that away.
     #[arg(long, visible_alias = "encap", value_name = "NAME", value_parser = encapsulation)]
     to: Option<Encapsulation>,
     /// Change a field: ipv4.dst=10.0.0.9, bth.psn+=1000, ipv4[0].ttl=3 (in the outermost IPv4 header).

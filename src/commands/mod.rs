@@ -23,8 +23,7 @@ use std::{
 use crate::{
     capture::Record,
     dissect::{Address, Dissection},
-    follow::{HalfKnown, Key, Progress, Requests, Sums, Transfers},
-    icrc::{self, State},
+    follow::{Doubt, HalfKnown, Key, Progress, Requests, Sums, Transfers, Turn},
     opcode::{Operation, Service, Shape},
     upper::{Application, Message, Protocol},
     wire::{self, Bth, CmRep, CmReq, Reth},
@@ -58,6 +57,7 @@ pub struct Commands {
     done: Vec<(usize, Done)>,
     keep: usize,
     span: Option<[i64; 2]>,
+    doubt: Doubt,
     cut_messages: u64,
     not_followed: u64,
     /// What the message at hand says: made once.
@@ -139,11 +139,19 @@ impl Commands {
 
     /// One frame and its number, from 1.
     pub fn push(&mut self, frame: u64, record: &Record<'_>, d: &Dissection<'_>) {
+        match self.doubt.take(frame, record, d) {
+            Turn::Now => self.read(frame, record, d),
+            Turn::Later => {}
+            Turn::All(held) => held.iter().for_each(|one| one.with(|n, record, d| self.read(n, record, d))),
+        }
+    }
+
+    fn read(&mut self, frame: u64, record: &Record<'_>, d: &Dissection<'_>) {
         let (Some(bth), Some([src, dst])) = (d.get::<Bth>(), d.addresses()) else { return };
         let time = record.time.0;
         self.span = Some(self.span.map_or([time; 2], |[from, to]| [from.min(time), to.max(time)]));
         if d.has(wire::Kind::Mad) {
-            if icrc::verify(d) != State::Bad {
+            if self.doubt.accepts(d) {
                 self.on_management(d, src, dst);
             }
             return;
@@ -166,7 +174,7 @@ impl Commands {
         let may_begin = shape.begins && shape.operation == Some(Operation::Send);
         // Most packets of a capture are of no such connection: their ICRCs need no look.
         if is_known || may_begin && packet.protocol().is_some() {
-            if icrc::verify(d) == State::Bad || !is_known && !self.finds(&packet) {
+            if !self.doubt.accepts(d) || !is_known && !self.finds(&packet) {
                 return;
             }
             self.on_packet(&packet);
@@ -174,7 +182,10 @@ impl Commands {
     }
 
     /// What the frames show.
-    pub fn finish(self) -> Report {
+    pub fn finish(mut self) -> Report {
+        for held in self.doubt.release() {
+            held.with(|frame, record, d| self.read(frame, record, d));
+        }
         rows::report(self)
     }
 

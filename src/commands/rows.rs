@@ -2,8 +2,6 @@
 
 use std::borrow::Cow;
 
-use serde::Serialize;
-
 use super::{
     Commands,
     conversation::{Conversation, Done},
@@ -12,7 +10,7 @@ use crate::{
     follow::{Sums, Time, recovery, shares},
     report::{
         Summary,
-        described::described,
+        described::{described, words},
         units::{bytes, duration, several, times},
     },
 };
@@ -20,26 +18,15 @@ use crate::{
 /// The name of this form of JSON.
 pub const SCHEMA: &str = "rdmawire.commands/1";
 
-/// How a connection's protocol is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum KnownBy {
-    /// The service ID of its set-up.
-    Service,
-    /// The private data of its set-up.
-    PrivateData,
-    /// Messages that can be of no other protocol.
-    Messages,
-}
-
-impl KnownBy {
-    /// In words.
-    pub const fn words(self) -> &'static str {
-        match self {
-            KnownBy::Service => "service",
-            KnownBy::PrivateData => "private data",
-            KnownBy::Messages => "messages",
-        }
+words! {
+    /// How a connection's protocol is known.
+    pub enum KnownBy {
+        /// The service ID of its set-up.
+        Service = "service" "service",
+        /// The private data of its set-up.
+        PrivateData = "private_data" "private data",
+        /// Messages that can be of no other protocol.
+        Messages = "messages" "messages",
     }
 }
 
@@ -60,6 +47,10 @@ described! {
         pub findings: Vec<String>,
         /// Messages that were not captured far enough to be read.
         pub cut_messages: u64,
+        /// Packets that were read although their ICRC is wrong: most of the capture's are, which something on the way to it rewrote.
+        pub wrong_icrc_read: u64,
+        /// Packets that were not read because their ICRC is wrong: they are corrupt.
+        pub wrong_icrc: u64,
         /// Connections that were not followed because there are too many.
         pub not_followed: u64,
     }
@@ -248,6 +239,8 @@ pub(super) fn report(all: Commands) -> Report {
         commands: all.done.iter().filter_map(command).collect(),
         findings: Vec::new(),
         cut_messages: all.cut_messages,
+        wrong_icrc_read: all.doubt.read,
+        wrong_icrc: all.doubt.refused,
         not_followed: all.not_followed,
     };
     report.findings = findings(&report, &shown, end);

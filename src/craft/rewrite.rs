@@ -353,7 +353,8 @@ fn convert(packet: &Packet, d: &Dissection<'_>, to: Encapsulation) -> Option<Pac
     let frame = packet.build();
     let edited = dissect(packet.link(), &frame, packet.wire_len());
     let mut path = Path { encapsulation: to, ..Path::of(&edited)? };
-    // Native InfiniBand marks in the BTH (FECN), and may mark any packet; around IP it is in ECN.
+    // Native InfiniBand marks in the BTH (FECN), and may mark any packet, whatever its sender can do: around IP, that is ECN's CE and ECT(0). Not-ECT
+    // would say of a capture with marks that all that can be marked is.
     let is_native = |wrap| matches!(wrap, Encapsulation::Ib | Encapsulation::IbGrh);
     let crosses = is_native(from) != is_native(to);
     if crosses && is_native(from) {

@@ -133,6 +133,10 @@ pub(super) fn findings(
     }
     for (count, what) in [
         (report.bad_icrc, "a wrong ICRC: not read"),
+        (
+            report.bad_icrc_read,
+            "a wrong ICRC were read: most are wrong, so that something rewrote the packets, or their sender computes none",
+        ),
         (report.cut, "fewer bytes in the capture than it has: record 330 bytes of each frame"),
     ] {
         if count > 0 {

@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::{
     capture::Record,
     dissect::{Address, Dissection},
-    icrc::{self, State},
+    follow::{Doubt, Turn},
     opcode::Opcode,
     wire::*,
 };
@@ -60,7 +60,7 @@ pub struct Fabric {
     segments: Segments,
     span: Option<[i64; 2]>,
     datagrams: u64,
-    bad_icrc: u64,
+    doubt: Doubt,
     cut: u64,
     left_out: u64,
 }
@@ -108,6 +108,14 @@ struct Datagram<'a> {
 impl Fabric {
     /// One frame and its number, from 1.
     pub fn push(&mut self, frame: u64, record: &Record<'_>, d: &Dissection<'_>) {
+        match self.doubt.take(frame, record, d) {
+            Turn::Now => self.read(frame, record, d),
+            Turn::Later => {}
+            Turn::All(held) => held.iter().for_each(|one| one.with(|n, record, d| self.read(n, record, d))),
+        }
+    }
+
+    fn read(&mut self, frame: u64, record: &Record<'_>, d: &Dissection<'_>) {
         if d.opcode() != Some(Opcode::UD_SEND_ONLY) || d.get::<Bth>().is_none_or(|bth| bth.dest_qp().0 > 1) {
             return;
         }
@@ -121,8 +129,7 @@ impl Fabric {
             self.cut += 1;
             return;
         }
-        if icrc::verify(d) == State::Bad {
-            self.bad_icrc += 1;
+        if !self.doubt.accepts(d) {
             return;
         }
         self.datagrams += 1;
@@ -160,6 +167,9 @@ impl Fabric {
 
     /// Joins what is known of LIDs with the nodes that have them.
     fn settle(&mut self) {
+        for held in self.doubt.release() {
+            held.with(|frame, record, d| self.read(frame, record, d));
+        }
         for (lid, later) in std::mem::take(&mut self.later) {
             if let Some((node, _)) = self.nodes.of_lid(lid) {
                 self.nodes.on_attribute(node, &later);

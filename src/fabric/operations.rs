@@ -52,6 +52,11 @@ fn question(method: MadMethod) -> MadMethod {
     }
 }
 
+/// Whether a method asks for an answer with the same attribute.
+pub(super) fn asks(method: MadMethod) -> bool {
+    matches!(method.0, 0x01 | 0x02 | 0x12 | 0x13 | 0x14 | 0x15)
+}
+
 impl Operations {
     pub(super) fn on_datagram(&mut self, of: &Datagram<'_>) {
         let (class, id, method) = (of.mad.mgmt_class(), of.mad.attribute_id().0, of.mad.method());
@@ -60,10 +65,9 @@ impl Operations {
         if !method.is_response() {
             let key = (of.from, of.to, class, id, transaction);
             let kind = (class, id, method);
-            let asks = matches!(method.0, 0x01 | 0x02 | 0x12 | 0x13 | 0x14 | 0x15);
             let Some(operation) = self.of(kind) else { return };
             operation.questions += 1;
-            if !asks {
+            if !asks(method) {
                 return;
             }
             if self.open.contains_key(&key) {

@@ -8,7 +8,7 @@ use super::{
     findings::findings,
     multicast, name_of,
     nodes::{Link, Node, Port},
-    operations::{Kind as OperationKind, Operation},
+    operations::{self, Kind as OperationKind, Operation},
     routes,
     rows::{
         CounterRow, LinkRow, ManagerRow, NodeRow, OperationRow, PathRow, PortRow, Report, SCHEMA, ServiceRow,
@@ -75,7 +75,8 @@ pub(super) fn report(mut fabric: Fabric) -> Report {
         transfers: fabric.segments.whole,
         transfers_broken: fabric.segments.broken + fabric.segments.unfinished() as u64,
         transfers_aborted: fabric.segments.aborted,
-        bad_icrc: fabric.bad_icrc,
+        bad_icrc: fabric.doubt.refused,
+        bad_icrc_read: fabric.doubt.read,
         cut: fabric.cut,
         left_out: fabric.left_out + fabric.operations.left_out,
         ..Report::default()
@@ -301,7 +302,7 @@ fn operation_row((class, id, method): OperationKind, operation: &Operation) -> O
             .map_or_else(|| format!("{:#04x}", method.0), str::to_owned),
         questions: operation.questions,
         repeated: operation.repeated,
-        answers: operation.answers,
+        answers: (operation.answers > 0 || operations::asks(method)).then_some(operation.answers),
         unanswered: operation.unanswered,
         failed: operation.failed,
         segments: operation.segments,

@@ -68,6 +68,8 @@ records! {
         pub transfers_aborted: u64,
         /// Datagrams with a wrong ICRC, which were not read.
         pub bad_icrc: u64,
+        /// Datagrams that were read although their ICRC is wrong: most of the capture's are, which something on the way to it rewrote.
+        pub bad_icrc_read: u64,
         /// Datagrams that were not captured whole.
         pub cut: u64,
         /// What was left out, because there was too much.
@@ -378,8 +380,8 @@ records! {
         pub questions: u64,
         /// Those that were asked again.
         pub repeated: u64,
-        /// Answers.
-        pub answers: u64,
+        /// Answers; `None` of messages that ask for none: those of the connection manager are in `rdmawire connections`.
+        pub answers: Option<u64>,
         /// Questions whose answer is not in the capture.
         pub unanswered: u64,
         /// Answers that say that it failed.

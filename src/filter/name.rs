@@ -6,7 +6,7 @@ use super::Context;
 use crate::{
     dissect::{Encapsulation, Note, Severity},
     grammar::nearest,
-    icrc::State,
+    icrc::{self, State},
     wire::{Aeth, Field, Kind, Show, Syndrome},
 };
 
@@ -107,6 +107,10 @@ pseudo! {
     IcrcUnchecked "icrc.unchecked" Type::Flag;
     /// A switch cut the packet to its headers: there is no ICRC.
     IcrcTrimmed "icrc.trimmed" Type::Flag;
+    /// Native InfiniBand's frame has a VCRC that can be checked, and it is right.
+    VcrcGood "vcrc.good" Type::Flag;
+    /// The VCRC is wrong: the link before the tap changed bits. Where the ICRC is right, it was what switches may change, or the VCRC itself.
+    VcrcBad "vcrc.bad" Type::Flag;
     /// A positive acknowledgement.
     AethAck "aeth.ack" Type::Flag;
     /// A negative acknowledgement.
@@ -278,6 +282,7 @@ impl Pseudo {
             |is: fn(Syndrome) -> bool| d.get::<Aeth>().map(|aeth| Value::Flag(is(aeth.syndrome())));
         let icrc =
             |state: State| (d.has(Kind::Bth) || d.is_uet()).then(|| Value::Flag(context.icrc() == state));
+        let vcrc = |state: State| d.has(Kind::Vcrc).then(|| Value::Flag(icrc::verify_vcrc(d) == state));
         let traffic_class = || d.class_and_ttl().map(|(class, _)| class);
         let encapsulation = |wanted: &[Encapsulation]| {
             Some(Value::Flag(d.encapsulation().is_some_and(|is| wanted.contains(&is))))
@@ -294,6 +299,8 @@ impl Pseudo {
             Pseudo::IcrcBad => return icrc(State::Bad),
             Pseudo::IcrcUnchecked => return icrc(State::Unchecked),
             Pseudo::IcrcTrimmed => return icrc(State::Trimmed),
+            Pseudo::VcrcGood => return vcrc(State::Good),
+            Pseudo::VcrcBad => return vcrc(State::Bad),
             Pseudo::AethAck => return syndrome(Syndrome::is_ack),
             Pseudo::AethNak => return syndrome(Syndrome::is_nak),
             Pseudo::AethRnr => return syndrome(Syndrome::is_rnr),

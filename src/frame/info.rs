@@ -5,7 +5,7 @@ use std::fmt::{self, Display, Write};
 use super::text::{dec, hex};
 use crate::{
     dissect::{Dissection, Severity},
-    icrc::State,
+    icrc::{self, State},
     opcode::{Opcode, Operation},
     wire::*,
 };
@@ -453,6 +453,9 @@ impl<'a> Info<'a> {
             // What does not fit, does not because of that.
             State::Trimmed => return w.write_str(" [trimmed by a switch]"),
             _ => {}
+        }
+        if self.d.has(Kind::Vcrc) && icrc::verify_vcrc(self.d) == State::Bad {
+            w.write_str(" [VCRC bad]")?;
         }
         for note in self.d.notes() {
             if note.problem.severity() == Severity::Error {

@@ -3,7 +3,10 @@
 
 use std::borrow::Cow;
 
-use crate::wire::{NvmeFabricsType, NvmeStatus};
+use crate::{
+    report::described::words,
+    wire::{NvmeFabricsType, NvmeStatus},
+};
 
 /// Bytes of a submission queue entry: a command.
 pub(super) const SQE: usize = 64;
@@ -36,16 +39,16 @@ pub(super) enum Data {
     None,
 }
 
-/// What a command does with data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum DataDirection {
-    /// None, or a direction that is not known.
-    None,
-    /// From the controller to the host.
-    Read,
-    /// From the host to the controller.
-    Write,
+words! {
+    /// What a command does with data.
+    pub enum DataDirection {
+        /// None, or a direction that is not known.
+        None = "none" "none",
+        /// From the controller to the host.
+        Read = "read" "read",
+        /// From the host to the controller.
+        Write = "write" "write",
+    }
 }
 
 /// Which command: operation codes mean something else on the admin queue, and Fabrics commands have a type.

@@ -17,8 +17,7 @@ use std::{
 use crate::{
     capture::Record,
     dissect::{Address, Dissection},
-    follow::{HalfKnown, Key, Requests, Sums, Transfers},
-    icrc::{self, State},
+    follow::{Doubt, HalfKnown, Key, Requests, Sums, Transfers, Turn},
     opcode::{Operation, Service, Shape},
     wire::{self, Aeth, Bth, CmRep, CmReq, NvmeCmReq, Reth},
 };
@@ -45,6 +44,7 @@ pub struct Commands {
     done: Vec<(usize, queue::Done)>,
     keep: usize,
     span: Option<[i64; 2]>,
+    doubt: Doubt,
     cut_capsules: u64,
     not_followed: u64,
 }
@@ -102,11 +102,19 @@ impl Commands {
 
     /// One frame and its number, from 1.
     pub fn push(&mut self, frame: u64, record: &Record<'_>, d: &Dissection<'_>) {
+        match self.doubt.take(frame, record, d) {
+            Turn::Now => self.read(frame, record, d),
+            Turn::Later => {}
+            Turn::All(held) => held.iter().for_each(|one| one.with(|n, record, d| self.read(n, record, d))),
+        }
+    }
+
+    fn read(&mut self, frame: u64, record: &Record<'_>, d: &Dissection<'_>) {
         let (Some(bth), Some([src, dst])) = (d.get::<Bth>(), d.addresses()) else { return };
         let time = record.time.0;
         self.span = Some(self.span.map_or([time; 2], |[from, to]| [from.min(time), to.max(time)]));
         if d.has(wire::Kind::Mad) {
-            if icrc::verify(d) != State::Bad {
+            if self.doubt.accepts(d) {
                 self.on_management(d, src, dst);
             }
             return;
@@ -131,7 +139,10 @@ impl Commands {
     }
 
     /// What the frames show.
-    pub fn finish(self) -> Report {
+    pub fn finish(mut self) -> Report {
+        for held in self.doubt.release() {
+            held.with(|frame, record, d| self.read(frame, record, d));
+        }
         rows::report(self)
     }
 
@@ -181,7 +192,7 @@ impl Commands {
         // Most packets of a capture are of no queue: their ICRCs need no look.
         let is_known = self.ways.contains_key(&packet.key);
         if !is_known && !self.may_be_of_queue(packet, operation)
-            || icrc::verify(packet.d) == State::Bad
+            || !self.doubt.accepts(packet.d)
             || !is_known && !self.finds_queue(packet, operation)
         {
             return;

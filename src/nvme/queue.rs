@@ -28,6 +28,8 @@ pub(super) struct Queue {
     pub(super) entries: Option<u32>,
     /// The subsystem's name, of Connect.
     pub(super) subsystem: Option<Arc<str>>,
+    /// The host's name, of Connect.
+    pub(super) host_name: Option<Arc<str>>,
     pub(super) keep_alive_ms: Option<u32>,
     /// Its set-up shows what it is.
     pub(super) is_proved: bool,
@@ -106,6 +108,7 @@ impl Queue {
             number: None,
             entries: None,
             subsystem: None,
+            host_name: None,
             keep_alive_ms: None,
             is_proved: false,
             is_nvme: false,
@@ -229,13 +232,14 @@ impl Queue {
 
     /// Names of Connect's data, which has 1,024 bytes.
     fn read_connect_data(&mut self, data: &[u8]) {
-        const SUBSYSTEM: std::ops::Range<usize> = 256..512;
-        let Some(name) = data.get(SUBSYSTEM) else { return };
-        let end = name.iter().position(|&byte| byte == 0).unwrap_or(name.len());
-        let name = String::from_utf8_lossy(&name[..end]);
-        if !name.is_empty() {
-            self.subsystem = Some(name.into());
-        }
+        const NAME: usize = 256;
+        let name = |at: usize| -> Option<Arc<str>> {
+            let name = data.get(at..at + NAME)?;
+            let end = name.iter().position(|&byte| byte == 0).unwrap_or(name.len());
+            (end > 0).then(|| String::from_utf8_lossy(&name[..end]).into())
+        };
+        self.subsystem = name(NAME).or_else(|| self.subsystem.take());
+        self.host_name = name(2 * NAME).or_else(|| self.host_name.take());
     }
 
     /// A response. Returns its command, with those before it if it shows what they are.

@@ -35,6 +35,10 @@ described! {
         pub findings: Vec<String>,
         /// Capsules whose command was not captured: the frames are cut.
         pub cut_capsules: u64,
+        /// Packets that were read although their ICRC is wrong: most of the capture's are, which something on the way to it rewrote.
+        pub wrong_icrc_read: u64,
+        /// Packets that were not read because their ICRC is wrong: they are corrupt.
+        pub wrong_icrc: u64,
         /// Queues that were not followed because there are too many.
         pub not_followed: u64,
     }
@@ -47,6 +51,8 @@ described! {
         pub controller: String,
         /// The subsystem's NVMe qualified name; `None` where Connect's data was not captured.
         pub subsystem: Option<String>,
+        /// The host's NVMe qualified name; `None` where Connect's data was not captured.
+        pub host_nqn: Option<String>,
         /// Its number, 0 of the admin queue; `None` where its set-up was not captured and no response names it.
         pub queue: Option<u16>,
         /// The host's queue pair; `None` where no packet of the controller shows it.
@@ -236,6 +242,8 @@ pub(super) fn report(all: Commands) -> Report {
         commands: all.done.iter().filter_map(command).collect(),
         findings: Vec::new(),
         cut_capsules: all.cut_capsules,
+        wrong_icrc_read: all.doubt.read,
+        wrong_icrc: all.doubt.refused,
         not_followed: all.not_followed,
     };
     report.findings = findings(&report, &shown, end);
@@ -249,6 +257,7 @@ fn queue_row(queue: &Queue, end: i64) -> QueueRow {
         host: queue.host.to_string(),
         controller: queue.controller.to_string(),
         subsystem: queue.subsystem.as_deref().map(str::to_owned),
+        host_nqn: queue.host_name.as_deref().map(str::to_owned),
         queue: queue.number,
         host_qp: queue.host_qp,
         controller_qp: queue.controller_qp,

@@ -184,14 +184,18 @@ records! {
 }
 
 impl Congestion {
-    /// What they are over the whole capture, in a sentence.
-    pub fn sentence(&self) -> String {
-        if self.ect_packets == 0 && self.cnps == 0 {
+    /// What they are over the whole capture, in a sentence. `is_native`: all of it is native InfiniBand, where any packet can be marked (FECN).
+    pub fn sentence(&self, is_native: bool) -> String {
+        if self.ect_packets == 0 && self.cnps == 0 && !is_native {
             return "no RDMA packet is ECN-capable, and there are no CNPs".into();
         }
-        let mut text = match self.ce_ratio {
-            Some(ratio) => format!("{} of the ECN-capable data packets are marked (CE)", percent(ratio)),
-            None => "no data packet is ECN-capable".into(),
+        let mut text = match (self.ce_ratio, is_native) {
+            (Some(ratio), false) => {
+                format!("{} of the ECN-capable data packets are marked (CE)", percent(ratio))
+            }
+            (Some(ratio), true) => format!("{} of the data packets are marked (FECN)", percent(ratio)),
+            (None, false) => "no data packet is ECN-capable".into(),
+            (None, true) => "no data packet is marked (FECN)".into(),
         };
         if self.ce_control_packets > 0 {
             text += &format!(", and {} (ACKs or CNPs)", several(self.ce_control_packets, "control packet"));

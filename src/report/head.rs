@@ -76,6 +76,14 @@ impl<'de> Deserialize<'de> for Report {
     }
 }
 
+impl Head {
+    /// Whether all of its packets are of InfiniBand's own networks.
+    pub fn is_native(&self) -> bool {
+        let wraps = &self.overhead.encapsulations;
+        !wraps.is_empty() && wraps.keys().all(|wrap| matches!(wrap, Encapsulation::Ib | Encapsulation::IbGrh))
+    }
+}
+
 /// The head, and the object that a report is in JSON, where the long lists stand between fields of the head.
 macro_rules! head {
     ($({ $($(#[doc = $doc:literal])+ $(#[serde(skip_serializing_if = $empty:literal)])? $field:ident: $type:ty,)+ }

@@ -67,7 +67,7 @@ pub use collective::*;
 pub use congestion::*;
 pub use connection::*;
 pub use credits::*;
-pub use described::Described;
+pub use described::{Described, Vocabulary};
 pub use field::plain_doc;
 pub use finding::*;
 pub use flow::*;
@@ -317,7 +317,7 @@ const SECTIONS: &[Section] = &[
     .at_most(6, |n| several(n, "more set-up"))
     .titled("Connections set up")
     .table("setups", "Connections that were asked for, by the connection manager's messages"),
-    Section::new("Congestion", |head| vec![head.congestion.sentence()])
+    Section::new("Congestion", |head| vec![head.congestion.sentence(head.is_native())])
         .table("marked", "Flows with marks or congestion notifications")
         .below(text::marked_flows),
     Section::new("Slow", |head| {

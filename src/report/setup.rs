@@ -292,6 +292,28 @@ impl Setup {
         }
     }
 
+    /// What to do when a controller of NVMe refused a queue.
+    pub fn nvme_advice(status: u16) -> Option<&'static str> {
+        Some(match status {
+            1 | 2 => {
+                "what asked sent no private data of an NVMe host: it is something else, or of another version; check the port"
+            }
+            3 | 9 => {
+                "the controller does not know this queue: its log says why; disconnect and connect the host again"
+            }
+            4 | 5 => {
+                "the queue has more entries than the controller takes, or what asked is no NVMe host: use a smaller queue size, or check the port"
+            }
+            6 => {
+                "the controller has no resources left for a queue: use fewer or smaller queues, or close others"
+            }
+            7 | 8 => {
+                "the depth of READs was not accepted: lower it on the host, and check the adapter's limits"
+            }
+            _ => return None,
+        })
+    }
+
     /// What to do when a side gave up although an answer could still have come.
     pub const GIVEN_UP_EARLY: &str = "it gave up before the connection manager's own timeout: its application ended, was killed, or has a shorter timeout; see its log, and why the other side was not ready sooner";
 

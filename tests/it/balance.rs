@@ -65,3 +65,22 @@ fn links_of_one_path_are_not_compared() {
     assert_eq!(of(&[0, 1]), (2, None, Reason::LinksInSeries));
     assert_eq!(of(&[0]), (1, None, Reason::OneLink));
 }
+
+/// Frames that cannot get the encapsulation of the others stay Ethernet beside InfiniBand, on an interface of their own: that is no second link.
+#[test]
+fn links_of_another_kind_are_not_parallel() {
+    let scratch = crate::support::scratch::Scratch::new("balance-kinds");
+    let file = scratch.join("native.pcapng");
+    let from = "pcaps/nvme_basic-A.pcap.zst";
+    crate::support::programs::printed(
+        crate::support::programs::cli().args(["rewrite", "-q", "--to", "ib", from]).arg(&file),
+    );
+    let mut analysis = Analysis::new(Options::default());
+    let mut trace = rdmawire::capture::open(&file).unwrap();
+    while let Some(record) = rdmawire::capture::Source::next(&mut trace).unwrap() {
+        analysis.push(&record);
+    }
+    let report = analysis.finish();
+    assert_eq!(report.head.links.len(), 2);
+    assert_eq!((report.head.balance, report.head.why["balance"]), (None, Reason::OneLink));
+}

@@ -412,6 +412,9 @@ fn what_is_printed_is_explained() {
         ("do_not_retry", "a field of rdmawire nvme: FailedRow"),
         ("bytes_per_second", "a field of rdmawire commands: OperationRow"),
         ("controller_ns", "The controller, and the network behind the tap."),
+        ("known_by", "private_data (private data): The private data of its set-up."),
+        ("direction", "read: From the controller to the host."),
+        ("paired_by", "cm (connection manager): "),
     ] {
         let output = rdmawire().arg("explain").arg(name).output().unwrap();
         assert!(

@@ -12,7 +12,10 @@ use rdmawire::{
 
 use crate::{
     properties::Random,
-    support::{programs::cli, trace::each_kept},
+    support::{
+        programs::cli,
+        trace::{each_kept, rewritten},
+    },
 };
 
 /// The report of those frames of a capture that `is_kept` keeps, each with so many bytes.
@@ -319,4 +322,18 @@ fn the_command_prints_rows_and_json() {
     assert_eq!((lines.len(), &lines[0]["schema"]), (2, &serde_json::json!("rdmawire.commands/1")));
     let none = cli().args(["commands", "pcaps/loss1_rc_write-B-300.pcap"]).output().unwrap();
     assert!(none.status.success() && String::from_utf8_lossy(&none.stdout).contains("no connection of NFS"));
+}
+
+/// A mirror that rewrites packets leaves all ICRCs wrong: they are no evidence, as in the analysis.
+#[test]
+fn icrcs_that_are_all_wrong_are_no_evidence() {
+    let intact = report("nfs4_basic", usize::MAX, |_, _| true);
+    let mut commands = Commands::keeping(10_000);
+    for (number, frame) in (1..).zip(rewritten("pcaps/nfs4_basic-A.pcap.zst")) {
+        let record = frame.record();
+        commands.push(number, &record, &dissect(record.link, record.frame, record.wire_len));
+    }
+    let all = commands.finish();
+    assert_eq!(counted(&all), counted(&intact));
+    assert!(all.wrong_icrc == 0 && all.wrong_icrc_read > 1000, "{}", all.wrong_icrc_read);
 }

@@ -412,3 +412,22 @@ fn marks_survive_another_encapsulation() {
         from = path;
     }
 }
+
+/// Native InfiniBand marks with FECN: what is said of it, and what is to be done, is of its own congestion control.
+#[test]
+fn native_marks_are_told_in_their_own_words() {
+    let scratch = crate::support::scratch::Scratch::new("fecn");
+    let file = scratch.join("native.erf");
+    let from = "pcaps/ecn_rc_write-B.pcap.zst";
+    let mut rewrite = crate::support::programs::cli();
+    crate::support::programs::printed(rewrite.args(["rewrite", "-q", "--to", "ib", from]).arg(&file));
+    let text = crate::support::programs::printed(crate::support::programs::cli().arg("analyze").arg(&file));
+    let congestion = text.lines().find(|line| line.starts_with("Congestion")).unwrap();
+    assert!(congestion.contains("of the data packets are marked (FECN)"), "{congestion}");
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("marked (FECN), and neither a CNP nor an ACK with BECN was seen"), "{text}");
+    assert!(
+        text.contains("CongestionControl's CA settings") && !text.contains("notification point"),
+        "{text}"
+    );
+}

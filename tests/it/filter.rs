@@ -44,6 +44,7 @@ fn filters_match_what_the_headers_say() {
     same("aeth.rnr", &|d| d.get::<Aeth>().is_some_and(|a| a.syndrome().is_rnr()));
     same("cnp", &|d| d.opcode().is_some_and(|op| op.is_cnp()));
     same("icrc.bad", &|d| rdmawire::icrc::verify(d) == State::Bad);
+    same("vcrc.good", &|d| rdmawire::icrc::verify_vcrc(d) == State::Good);
     same("rdma && !icrc.good", &|d| d.has(Kind::Bth) && rdmawire::icrc::verify(d) != State::Good);
     same("not rdma or bth.psn >= 8000000", &|d| d.get::<Bth>().is_none_or(|b| b.psn().0 >= 8_000_000));
     same("ecn == ECT1", &|d| {

@@ -203,3 +203,29 @@ fn nothing_is_allocated_for_a_frame() {
     });
     assert_eq!(allocated.calls, 0);
 }
+
+/// Native InfiniBand has two CRCs. A wrong one of a link is told in the line, as one from end to end is.
+#[test]
+fn a_wrong_vcrc_is_told() {
+    use rdmawire::{
+        craft::{Channel, Endpoint, Path},
+        dissect::Encapsulation,
+        wire::{Psn, Qpn},
+    };
+    let end = |n: u8| Endpoint::new(std::net::Ipv4Addr::new(10, 0, 0, n)).lid(n.into());
+    let channel = Channel::rc(Path::new(Encapsulation::Ib, end(1), end(2)), Qpn(5), Qpn(6));
+    let packet = channel.headers(rdmawire::opcode::Opcode::RC_SEND_ONLY, Psn(7)).payload(vec![1; 64]);
+    let mut frame = packet.build().to_vec();
+    let line = |frame: &[u8]| {
+        let d = rdmawire::dissect::dissect(packet.link(), frame, frame.len() as u32);
+        rdmawire::frame::Info::new(&d, rdmawire::icrc::verify(&d)).to_string()
+    };
+    let is_bad = |frame: &[u8]| {
+        let d = rdmawire::dissect::dissect(packet.link(), frame, frame.len() as u32);
+        let meta = rdmawire::filter::FrameMeta { number: 1, time_ns: 0, icrc: None };
+        rdmawire::filter::Filter::parse("vcrc.bad").unwrap().matches(&d, &meta)
+    };
+    assert!(!line(&frame).contains("bad") && !is_bad(&frame), "{}", line(&frame));
+    *frame.last_mut().unwrap() ^= 1;
+    assert!(line(&frame).ends_with(" [VCRC bad]") && is_bad(&frame), "{}", line(&frame));
+}

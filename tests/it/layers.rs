@@ -102,13 +102,13 @@ const MAY_USE: &[(&str, &[&str])] = &[
     // What hosts count: a metric, and bounds from the report.
     ("counters", &["wire", "named", "opcode", "sums", "icrc", "report", "analyze"]),
     // What followers of commands have in common, with latencies as the analysis sums them.
-    ("follow", &["wire", "opcode", "dissect", "report", "analyze"]),
+    ("follow", &["wire", "opcode", "dissect", "icrc", "capture", "report", "analyze"]),
     // Storage commands.
-    ("nvme", &["wire", "opcode", "dissect", "icrc", "capture", "report", "follow"]),
+    ("nvme", &["wire", "opcode", "dissect", "capture", "report", "follow"]),
     // Commands of other applications.
-    ("commands", &["wire", "opcode", "upper", "dissect", "icrc", "capture", "report", "follow"]),
+    ("commands", &["wire", "opcode", "upper", "dissect", "capture", "report", "follow"]),
     // A subnet, as its management datagrams show it.
-    ("fabric", &["wire", "opcode", "dissect", "icrc", "capture", "report"]),
+    ("fabric", &["wire", "opcode", "dissect", "capture", "report", "follow"]),
     // Source ports of queue pairs that the user names as the analysis has them.
     ("entropy", &["wire", "named", "dissect", "analyze"]),
     // Pictures of what the analysis has found.

@@ -7,7 +7,10 @@ use rdmawire::{
     wire::Kind,
 };
 
-use crate::support::{programs::cli, trace::each_kept};
+use crate::support::{
+    programs::cli,
+    trace::{each_kept, rewritten},
+};
 
 const CAPTURE: &str = "pcaps/nvme_basic-A.pcap.zst";
 
@@ -172,4 +175,53 @@ fn lists_are_read_in_narrow_terminals() {
             }
         }
     }
+}
+
+/// A mirror that rewrites packets leaves all ICRCs wrong: they are no evidence, as in the analysis. Where others are right, the packet is corrupt.
+#[test]
+fn icrcs_that_are_all_wrong_are_no_evidence() {
+    let intact = report(CAPTURE, usize::MAX, |_, _| true);
+    let of = |is_wrong: &dyn Fn(u64) -> bool| {
+        let right = crate::support::trace::read(CAPTURE.as_ref()).unwrap();
+        let mut commands = Commands::keeping(1000);
+        for ((number, wrong), right) in (1..).zip(rewritten(CAPTURE)).zip(right) {
+            let frame = if is_wrong(number) { &wrong } else { &right };
+            let record = frame.record();
+            commands.push(number, &record, &dissect(record.link, record.frame, record.wire_len));
+        }
+        commands.finish()
+    };
+    let all = of(&|_| true);
+    assert_eq!(all.commands.len(), intact.commands.len());
+    assert_eq!(format!("{:?}", all.queues), format!("{:?}", intact.queues));
+    assert!(all.wrong_icrc == 0 && all.wrong_icrc_read > 1000, "{}", all.wrong_icrc_read);
+    // One capsule is corrupt: its command is not there.
+    let frame = intact.commands.iter().find(|row| row.command == "Write").unwrap().frame;
+    let one = of(&|number| number == frame);
+    assert_eq!((one.commands.len() + 1, one.wrong_icrc, one.wrong_icrc_read), (intact.commands.len(), 1, 0));
+}
+
+/// Rows of commands that differ in their queue, namespace or subsystem alone do not look alike; hosts are named as they name themselves.
+#[test]
+fn rows_of_commands_tell_what_they_are_of() {
+    let text = crate::support::programs::printed(cli().args(["nvme", CAPTURE, "--top", "0"]));
+    let rows: Vec<Vec<&str>> = text
+        .lines()
+        .skip_while(|line| !line.starts_with("Commands"))
+        .skip(2)
+        .take_while(|line| !line.trim_start().starts_with("controller "))
+        .map(|line| line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect())
+        .collect();
+    assert!(rows.len() > 15, "{text}");
+    let of_identify = || rows.iter().filter(|row| row.contains(&"Identify"));
+    let names = |row: &Vec<&str>| -> String {
+        row.iter().take_while(|cell| !cell.contains(" ms")).copied().collect::<Vec<_>>().join(" ")
+    };
+    let identify: std::collections::BTreeSet<String> = of_identify().map(names).collect();
+    assert_eq!(identify.len(), of_identify().count(), "{text}");
+    assert!(text.contains(" admin  Identify ") && text.contains("nqn.2026-11.lab:ram"), "{text}");
+    let all = report(CAPTURE, usize::MAX, |_, _| true);
+    assert!(
+        all.queues.iter().all(|queue| queue.host_nqn.as_deref().is_some_and(|nqn| nqn.starts_with("nqn.")))
+    );
 }

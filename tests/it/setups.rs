@@ -6,10 +6,10 @@ use crate::support::trace;
 use rdmawire::{
     analyze::{Analysis, Options},
     capture::{Record, Time},
-    craft::{Channel, Dialog, Packet, Path},
-    dissect::Link,
+    craft::{Channel, Dialog, Endpoint, Packet, Path},
+    dissect::{Encapsulation, Link},
     opcode::Opcode,
-    report::{Closing, Finding, Reason, Report, Service, Setup, SetupOutcome, Side},
+    report::{Closing, Finding, PairedBy, Reason, Report, Service, Setup, SetupOutcome, Side},
     wire::*,
 };
 
@@ -384,4 +384,101 @@ fn real_connection_managers_are_understood() {
         let flows = [setup.active.flow.unwrap(), setup.passive.flow.unwrap()];
         assert!(flows == [a, b] || flows == [b, a]);
     }
+}
+
+/// A controller of NVMe says in its private data why it refuses a queue, a target of SRP why it refuses a login.
+#[test]
+fn applications_say_why_they_refuse() {
+    let refused = |d: &Dialog, private: &[u8]| {
+        let report = run(&[(0, d.req(&[])), (MS, d.rej(RejectReason::CONSUMER, private))]);
+        let setup = only(&report);
+        (setup.reason.clone().unwrap().into_owned(), setup.next.clone().unwrap().into_owned())
+    };
+    let d = dialog(1);
+    let mut advised = std::collections::BTreeSet::new();
+    for (status, says) in [
+        (1, "invalid length of private data"),
+        (2, "invalid record format"),
+        (3, "invalid queue"),
+        (4, "invalid size of the host's send queue"),
+        (5, "invalid size of the host's receive queue"),
+        (6, "no resources"),
+        (7, "invalid depth of inbound READs"),
+        (8, "invalid depth of outbound READs"),
+        (9, "invalid controller"),
+    ] {
+        let (reason, next) = refused(&d, &[0, 0, status, 0]);
+        assert_eq!(reason, format!("consumer reject: {says}"));
+        advised.insert(next);
+    }
+    assert_eq!(advised.len(), 5, "{advised:?}");
+    // Another format, a status that is none, another service: the private data says nothing that is known.
+    for (d, private) in [
+        (d, [1, 0, 2, 0]),
+        (d, [0, 0, 77, 0]),
+        (Dialog { service_id: Dialog::tcp_port(7000), ..d }, [0, 0, 2, 0]),
+    ] {
+        assert_eq!(refused(&d, &private).0, "consumer reject");
+    }
+    let srp = Dialog { service_id: Dialog::tcp_port(5000), ..d };
+    let login = SrpLoginRej::default().with_opcode(SrpOpcode::LOGIN_REJ).with_reason(SrpLoginReason(65538));
+    assert_eq!(refused(&srp, login.bytes()).0, "consumer reject: initiator-to-target IU too large");
+}
+
+/// A port of InfiniBand has several LIDs (LMC), so that the path of a connection may be another than that of the connection manager's datagrams:
+/// the REQ names it, and one to change to. Flows on either belong together, and to the set-up.
+#[test]
+fn a_connection_runs_on_the_path_that_its_request_names() {
+    let end = |lid: u16| Endpoint::new(Ipv4Addr::new(10, 0, 0, lid as u8)).lid(lid);
+    let path = |from, to| Path::new(Encapsulation::Ib, end(from), end(to));
+    let d = Dialog { path: path(4, 8), ..dialog(1) };
+    let named = |req: CmReq| {
+        req.with_primary_local_lid(Lid(5))
+            .with_primary_remote_lid(Lid(10))
+            .with_primary_subnet_local(true)
+            .with_alternate_local_lid(Lid(6))
+            .with_alternate_remote_lid(Lid(11))
+            .with_alternate_subnet_local(true)
+    };
+    let run = |names: bool| {
+        let req = if names { d.req(&[]).edit(named) } else { d.req(&[]) };
+        let mut messages = vec![(0, req), (MS, d.rep(&[])), (2 * MS, d.rtu(&[]))];
+        for (n, (a, b)) in [(5, 10), (6, 11)].into_iter().enumerate() {
+            let channel = Channel::rc(path(a, b), d.active_qp, d.passive_qp);
+            for psn in 0..3 {
+                let at = (10 * n as i64 + 3 + psn) * MS;
+                let psn = Psn(222 + 10 * n as u32 + psn as u32);
+                messages.push((at, channel.headers(Opcode::RC_SEND_ONLY, psn).payload(vec![1; 64])));
+                // Back, with requests of its own: no evidence but the set-up joins them.
+                let back = channel.reversed();
+                messages.push((at, back.headers(Opcode::RC_SEND_ONLY, psn).payload(vec![1; 64])));
+            }
+        }
+        messages.push((30 * MS, d.dreq(false, &[])));
+        messages.push((31 * MS, d.drep(true, &[])));
+        let mut analysis = Analysis::new(Options::default());
+        for (n, (time, packet)) in messages.iter().enumerate() {
+            let is_message = packet.get::<Deth>().is_some();
+            let packet = if is_message { numbered(packet, n as u32) } else { packet.clone() };
+            let (frame, wire_len) = (packet.build(), packet.wire_len());
+            analysis.push(&Record {
+                time: Time(*time),
+                link: packet.link(),
+                interface: 0,
+                wire_len,
+                frame: &frame,
+            });
+        }
+        analysis.finish()
+    };
+    let report = run(true);
+    let joined: Vec<_> = report.connections.iter().filter(|one| one.paired_by == PairedBy::Cm).collect();
+    assert_eq!(joined.len(), 2, "{:#?}", report.connections);
+    let setup = only(&report);
+    assert_eq!((setup.outcome, setup.connection.is_some()), (SetupOutcome::Closed, true));
+    let of = |end: &rdmawire::report::SetupEnd| report.flows[end.flow.unwrap()].src.to_string();
+    assert_eq!((of(&setup.active), of(&setup.passive)), ("lid:0x0005".to_owned(), "lid:0x000a".to_owned()));
+    // Without a path, the LIDs are those of the datagrams: these flows are others.
+    let report = run(false);
+    assert!(report.connections.iter().all(|one| one.paired_by != PairedBy::Cm), "{:#?}", report.connections);
 }

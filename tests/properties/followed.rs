@@ -74,7 +74,7 @@ fn subnet(mut fabric: Fabric, frames: u64) {
     }
     let report = fabric.finish();
     assert!(report.datagrams + report.bad_icrc + report.cut <= frames, "{report:?}");
-    let messages: u64 = report.operations.iter().map(|row| row.questions + row.answers).sum();
+    let messages: u64 = report.operations.iter().map(|row| row.questions + row.answers.unwrap_or(0)).sum();
     assert!(messages <= report.datagrams, "{messages} of {}", report.datagrams);
     are_texts(&report.findings);
     are_texts(&[report.sentence(), serde_json::to_string(&report).expect("a report is JSON")]);

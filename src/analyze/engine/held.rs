@@ -39,7 +39,7 @@ pub(super) enum Held {
 
 /// A frame's bytes, and the result of its dissection.
 #[derive(serde::Serialize, serde::Deserialize)]
-pub(super) struct HeldFrame {
+pub(crate) struct HeldFrame {
     time: Time,
     link: Link,
     interface: u16,
@@ -51,7 +51,12 @@ pub(super) struct HeldFrame {
 }
 
 impl HeldFrame {
-    pub(super) fn record(&self) -> Record<'_> {
+    pub(crate) fn new(record: &Record<'_>, icrc: State, copy: Option<MirrorCopy>) -> HeldFrame {
+        let &Record { time, link, interface, wire_len, frame } = record;
+        HeldFrame { time, link, interface, wire_len, frame: frame.into(), icrc, copy }
+    }
+
+    pub(crate) fn record(&self) -> Record<'_> {
         let &HeldFrame { time, link, interface, wire_len, ref frame, .. } = self;
         Record { time, link, interface, wire_len, frame }
     }
@@ -59,8 +64,7 @@ impl HeldFrame {
 
 impl Held {
     pub(super) fn frame(record: &Record<'_>, icrc: State, copy: Option<MirrorCopy>) -> Held {
-        let &Record { time, link, interface, wire_len, frame } = record;
-        Held::Frame(Box::new(HeldFrame { time, link, interface, wire_len, frame: frame.into(), icrc, copy }))
+        Held::Frame(Box::new(HeldFrame::new(record, icrc, copy)))
     }
 
     /// The mirror's sequence number, if a mirror made the frame.

@@ -50,13 +50,13 @@ impl Intake {
 }
 
 /// If so many ICRCs are wrong, from the first one on, no ICRC is trusted.
-const HELD_BAD: u64 = 8;
+pub(crate) const HELD_BAD: u64 = 8;
 
 /// Frames that are held back until it is known whether ICRCs can be trusted.
-const MAX_HELD: usize = 256;
+pub(crate) const MAX_HELD: usize = 256;
 
 /// The bytes of these frames.
-const MAX_HELD_BYTES: usize = 1 << 20;
+pub(crate) const MAX_HELD_BYTES: usize = 1 << 20;
 
 /// Packets in a batch, where there are many flows.
 const TOGETHER: usize = 32;

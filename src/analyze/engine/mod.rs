@@ -17,6 +17,7 @@ mod trust;
 mod view;
 
 pub use headers::Headers;
+pub(crate) use held::HeldFrame;
 pub use held::Looked;
 pub use prepared::Batch;
 #[cfg(feature = "state")]
@@ -36,7 +37,8 @@ use crate::{
     opcode::Operation,
 };
 use headers::Shortened;
-pub(crate) use intake::Intake;
+pub(crate) use intake::{HELD_BAD, Intake, MAX_HELD, MAX_HELD_BYTES};
+pub(crate) use trust::Trust as IcrcTrust;
 
 /// A running analysis, with a user's metrics beside the built-in ones. It keeps nothing of the frames: its memory is bounded by the
 /// number of flows.

@@ -679,7 +679,7 @@ impl Tracker {
             self.connections.request(*key, req, time);
         }
         if let Some(rep) = d.get::<CmRep>() {
-            for key in self.connections.reply(*key, rep).into_iter().flatten() {
+            for key in self.connections.reply(*key, rep).into_iter().flatten().flatten().flatten() {
                 if let Some(id) = self.flows.find(&key) {
                     self.flows.get_mut(id).renew = true;
                 }

@@ -76,6 +76,14 @@ impl Trust {
         }
     }
 
+    /// Counts a packet by its ICRC alone. Returns whether it is accepted as intact.
+    pub(crate) fn takes(&mut self, icrc: State) -> bool {
+        let bad = icrc == State::Bad;
+        self.icrc_checked += matches!(icrc, State::Good | State::Bad) as u64;
+        self.icrc_bad += bad as u64;
+        !bad || !Trust::believes(self.icrc_bad, self.icrc_checked)
+    }
+
     /// Counts a packet that is [accepted](Self::accepts).
     #[inline(always)]
     pub(crate) fn accept(&mut self, icrc: State, is_ip_right: Option<bool>) {

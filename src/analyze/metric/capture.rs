@@ -41,6 +41,8 @@ pub(crate) struct OfInterface {
     pub(crate) bytes: u64,
     /// Flows whose first packet it captured.
     pub(crate) flows: u64,
+    /// The link type of its last frame.
+    pub(crate) link_type: u16,
 }
 
 /// Frames of one time.
@@ -147,6 +149,9 @@ impl CaptureCounts {
         let number = interface as usize;
         if number >= all.len() && number < MAX_INTERFACES {
             all.resize_with(number + 1, OfInterface::default);
+        }
+        if let Some(of) = all.get_mut(number) {
+            of.link_type = link;
         }
         self.interfaces = all;
         (self.counted.frames, self.counted.bytes) = (self.packets, self.on_wire);

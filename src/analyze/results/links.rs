@@ -1,7 +1,11 @@
 //! What each link of a capture carried, and how evenly.
 
 use crate::{
-    analyze::metric::{Context, bit_rate, capture::CaptureCounts, spread},
+    analyze::metric::{
+        Context, bit_rate,
+        capture::{CaptureCounts, OfInterface},
+        spread,
+    },
     report::{Balance, LinkLoad, Reason},
 };
 
@@ -12,21 +16,26 @@ pub(super) fn section(
     context: &Context<'_>,
 ) -> (Vec<LinkLoad>, Result<Balance, Reason>) {
     let lasted_ns = counts.first.map_or(0, |first| counts.last.saturating_sub(first).max(0) as u64);
-    let busy = (0..).zip(counts.interfaces()).filter(|(_, of)| of.frames > 0);
-    let links: Vec<LinkLoad> = busy
-        .map(|(number, of)| LinkLoad {
-            link: context.interface(number),
-            frames: of.frames,
-            bytes: of.bytes,
-            flows: of.flows,
-            rate_bps: (lasted_ns > 0).then(|| bit_rate(of.bytes, lasted_ns)),
-        })
-        .collect();
+    let busy: Vec<_> = (0..).zip(counts.interfaces()).filter(|(_, of)| of.frames > 0).collect();
+    let load = |&(number, of): &(u16, OfInterface)| LinkLoad {
+        link: context.interface(number),
+        frames: of.frames,
+        bytes: of.bytes,
+        flows: of.flows,
+        rate_bps: (lasted_ns > 0).then(|| bit_rate(of.bytes, lasted_ns)),
+    };
+    let links: Vec<LinkLoad> = busy.iter().map(load).collect();
+    // Links that are parallel are of one kind: Ethernet beside InfiniBand is another network, or what was left as it was when the rest got
+    // another encapsulation.
+    let carries = |link_type| busy.iter().any(|(_, of)| of.flows > 0 && of.link_type == link_type);
+    let has_flows = busy.iter().any(|(_, of)| of.flows > 0);
+    let parallel = busy.iter().filter(|(_, of)| !has_flows || carries(of.link_type));
+    let parallel: Vec<LinkLoad> = parallel.map(load).collect();
     let balance = match () {
-        () if links.len() < 2 => Err(Reason::OneLink),
+        () if parallel.len() < 2 => Err(Reason::OneLink),
         // A copy in a hundred packets may be chance, or a mirror that copies twice.
         () if again > counts.packets / 100 => Err(Reason::LinksInSeries),
-        () => Ok(balance(&links)),
+        () => Ok(balance(&parallel)),
     };
     (links, balance)
 }

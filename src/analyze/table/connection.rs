@@ -2,7 +2,10 @@
 //! evidence: the connection manager's messages, a map from the user, acknowledgements of recent requests, READ responses, the
 //! UDP source port that Linux computes from both queue pairs.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::{
+    collections::{HashMap, HashSet, VecDeque},
+    net::Ipv6Addr,
+};
 
 use super::{
     Flows,
@@ -10,13 +13,13 @@ use super::{
 };
 use crate::{
     analyze::{
-        model::{FlowId, KnownConnection},
+        model::{Address, FlowId, KnownConnection},
         packet::key::{Key, Pair},
         track::request::{Mtu, MtuBy, Requests},
     },
     heap::heap,
     report::PairedBy,
-    wire::{CmDreq, CmRep, CmReq, CmRtu, PathMtu, Psn, Qpn, Udp},
+    wire::{CmDreq, CmRep, CmReq, CmRtu, Lid, PathMtu, Psn, Qpn, Udp},
 };
 
 /// Connections known from CM messages and from the user, and the flows whose peer is not known yet.
@@ -31,6 +34,8 @@ pub(crate) struct Connections {
     requests: RequestList,
     /// From a flow's key to its opposite's.
     known: HashMap<Key, Known, foldhash::fast::RandomState>,
+    /// From the key of a connection's flow on the path of the datagrams to that on the [paths] that the REQ names, where these are others.
+    elsewhere: HashMap<Key, [Option<Key>; 2], foldhash::fast::RandomState>,
     /// When the sender of a flow of this key asked to end the connection (DREQ).
     closed: HashMap<Key, i64, foldhash::fast::RandomState>,
     /// Local and remote queue pairs, between any two hosts.
@@ -92,6 +97,32 @@ struct Request {
     time: i64,
     /// The passive side's queue pair, once it replied.
     passive: Option<u32>,
+    /// From the active to the passive side, on the paths that it names.
+    paths: [Option<Key>; 2],
+}
+
+/// From the active to the passive side, on the paths that a REQ names: the first one, and one to change to. A port of InfiniBand has several LIDs,
+/// so that these are not always those of the connection manager's own datagrams.
+pub(crate) fn paths(req: &CmReq) -> [Option<Key>; 2] {
+    let path = |lids: [Lid; 2], gids: [Ipv6Addr; 2], is_local: bool| {
+        let [src, dst] = match is_local {
+            true => lids.map(|lid| Address::Lid(lid.0)),
+            false => gids.map(Address::Gid),
+        };
+        // RoCE has no LIDs.
+        lids.iter().all(|lid| lid.is_unicast()).then(|| Key::between(src, (dst, 1))).flatten()
+    };
+    let primary = path(
+        [req.primary_local_lid(), req.primary_remote_lid()],
+        [req.primary_local_gid(), req.primary_remote_gid()],
+        req.primary_subnet_local(),
+    );
+    let alternate = path(
+        [req.alternate_local_lid(), req.alternate_remote_lid()],
+        [req.alternate_local_gid(), req.alternate_remote_gid()],
+        req.alternate_subnet_local(),
+    );
+    [primary, alternate]
 }
 
 /// A flow that CM, or the user, has announced.
@@ -122,10 +153,11 @@ impl Known {
 
 // What else there is are a few bytes of each flow.
 heap! {
-    Connections { requests, known, closed }
+    Connections { requests, known, elsewhere, closed }
     RequestList { all, numbers }
     Request {}
     Known {}
+    Key {}
 }
 
 const MAX_UNPAIRED: usize = 512;
@@ -323,11 +355,12 @@ impl Connections {
             rnr_retry: req.rnr_retry_count(),
             time,
             passive: None,
+            paths: paths(req).map(|path| path.filter(|path| *path != key.with_queue_pair(1))),
         });
     }
 
-    /// The reply to a request (REP). Returns the keys of the two flows of the connection, if they are new.
-    pub(crate) fn reply(&mut self, key: Key, rep: &CmRep) -> Option<[Key; 2]> {
+    /// The reply to a request (REP). Returns the keys of the two flows of the connection, on each path, if they are new.
+    pub(crate) fn reply(&mut self, key: Key, rep: &CmRep) -> Option<[Option<[Key; 2]>; 3]> {
         let comm_id = rep.remote_comm_id().0;
         // Both go to the queue pair of management.
         let request = self.requests.get_mut(comm_id, &key.reverse(key.dest_qp()))?;
@@ -341,6 +374,7 @@ impl Connections {
         }
         if self.known.len() >= MAX_KNOWN {
             self.known.clear();
+            self.elsewhere.clear();
         }
         let (by, seen, asked, ready) = (PairedBy::Cm, REQ | REP, request.time, None);
         // Each side says how often the other one may try while it is not ready itself.
@@ -348,14 +382,34 @@ impl Connections {
             let retry_counts = Some([request.retry, rnr_retry]);
             Known { peer, by, mtu, ack_timeout, retry_counts, comm_id, seen, asked, ready }
         };
-        let one = known(back, rep.rnr_retry_count());
-        let other = known(there, request.rnr_retry);
-        self.known.insert(there, one);
-        self.known.insert(back, other);
-        for key in [there, back] {
-            self.closed.remove(&key);
+        let ways = [Some(there), request.paths[0], request.paths[1]].map(|path| {
+            let there = path?.with_queue_pair(there.dest_qp());
+            Some([there, there.reverse(back.dest_qp())])
+        });
+        let (rnr_retry, own_rnr_retry) = (rep.rnr_retry_count(), request.rnr_retry);
+        let ends = [known(back, rnr_retry), known(there, own_rnr_retry)];
+        for [there, back] in ways.into_iter().flatten() {
+            for (end, key, peer) in [(ends[0], there, back), (ends[1], back, there)] {
+                self.known.insert(key, Known { peer, ..end });
+                self.closed.remove(&key);
+            }
         }
-        Some([there, back])
+        if ways[1].is_some() || ways[2].is_some() {
+            for at in 0..2 {
+                let key = |way: Option<[Key; 2]>| way.map(|keys| keys[at]);
+                self.elsewhere.insert([there, back][at], [key(ways[1]), key(ways[2])]);
+            }
+        } else if !self.elsewhere.is_empty() {
+            self.elsewhere.remove(&there);
+            self.elsewhere.remove(&back);
+        }
+        Some(ways)
+    }
+
+    /// This direction, on each path that is known.
+    fn ways(&self, key: Key) -> impl Iterator<Item = Key> + use<> {
+        let [primary, alternate] = self.elsewhere.get(&key).copied().unwrap_or_default();
+        [Some(key), primary, alternate].into_iter().flatten()
     }
 
     /// The active side confirms the reply (RTU).
@@ -363,21 +417,23 @@ impl Connections {
         let comm_id = rtu.local_comm_id().0;
         let request = self.requests.get_mut(comm_id, &key);
         if let Some(passive) = request.and_then(|request| request.passive) {
-            let there = key.with_queue_pair(passive);
-            if let Some(known) = self.known.get_mut(&there) {
-                known.ready.get_or_insert(time);
+            for there in self.ways(key.with_queue_pair(passive)) {
+                if let Some(known) = self.known.get_mut(&there) {
+                    known.ready.get_or_insert(time);
+                }
+                self.saw(flows, there, RTU);
             }
-            self.saw(flows, there, RTU);
         }
     }
 
     /// One side ends the connection (DREQ).
     pub(crate) fn disconnect(&mut self, flows: &mut Flows, key: Key, dreq: &CmDreq, time: i64) {
-        let key = key.with_queue_pair(dreq.remote_qpn().0);
-        if self.closed.len() < MAX_KNOWN {
-            self.closed.entry(key).or_insert(time);
+        for key in self.ways(key.with_queue_pair(dreq.remote_qpn().0)) {
+            if self.closed.len() < MAX_KNOWN {
+                self.closed.entry(key).or_insert(time);
+            }
+            self.saw(flows, key, DREQ);
         }
-        self.saw(flows, key, DREQ);
     }
 
     /// The retry counts of a flow's requester, where the connection manager says them: without an answer, and where the receiver is not ready.

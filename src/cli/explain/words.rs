@@ -15,7 +15,7 @@ use rdmawire::{
     opcode::Opcode,
     packets,
     report::{
-        Described, Message, plain_doc, schema,
+        Described, Message, Vocabulary, plain_doc, schema,
         table::{Column, Table},
         text,
     },
@@ -165,6 +165,10 @@ pub(super) fn in_report(name: &str, to: &mut String) -> Result<bool, std::fmt::E
                 if is_asked && same(field) {
                     found = true;
                     writeln!(to, "{field}, a field of {document}: {of}\n  {}", text(its))?;
+                    for (word, in_text, doc) in words_of(&schema, its) {
+                        let word = in_text.map_or_else(|| word.to_owned(), |text| format!("{word} ({text})"));
+                        writeln!(to, "  {word}: {doc}")?;
+                    }
                 }
             }
             for word in definition["oneOf"].as_array().into_iter().flatten() {
@@ -187,19 +191,47 @@ fn documents() -> [(&'static str, Value); 4] {
     [
         ("the report", schema()),
         ("rdmawire fabric", rdmawire::fabric::schema()),
-        ("rdmawire nvme", described(rdmawire::nvme::FIELDS)),
-        ("rdmawire commands", described(rdmawire::commands::FIELDS)),
+        ("rdmawire nvme", described(rdmawire::nvme::FIELDS, &[rdmawire::nvme::DataDirection::VOCABULARY])),
+        (
+            "rdmawire commands",
+            described(rdmawire::commands::FIELDS, &[rdmawire::commands::KnownBy::VOCABULARY]),
+        ),
     ]
 }
 
-fn described(rows: &[Described]) -> Value {
-    let described = |doc: &str| json!({ "description": plain_doc(doc) });
+fn described(rows: &[Described], vocabularies: &[Vocabulary]) -> Value {
+    let field = |(name, doc, of): (&str, &str, &str)| {
+        let mut its = json!({ "description": plain_doc(doc) });
+        if vocabularies.iter().any(|words| words.name == of) {
+            its["$ref"] = format!("#/$defs/{of}").into();
+        }
+        (name.to_owned(), its)
+    };
     let row = |row: &Described| {
-        let fields: Map<String, Value> =
-            row.fields().map(|(name, doc)| (name.to_owned(), described(doc))).collect();
+        let fields: Map<String, Value> = row.fields().map(field).collect();
         (row.name.to_owned(), json!({ "description": plain_doc(row.about), "properties": fields }))
     };
-    json!({ "$defs": rows.iter().map(row).collect::<Map<String, Value>>() })
+    let word = |&(word, in_text, doc): &(&str, &str, &str)| match word == in_text {
+        true => json!({ "const": word, "description": plain_doc(doc) }),
+        false => json!({ "const": word, "title": in_text, "description": plain_doc(doc) }),
+    };
+    let vocabulary = |of: &Vocabulary| {
+        let words: Vec<Value> = of.words.iter().map(word).collect();
+        (of.name.to_owned(), json!({ "description": plain_doc(of.about), "oneOf": words }))
+    };
+    let all = rows.iter().map(row).chain(vocabularies.iter().map(vocabulary));
+    json!({ "$defs": all.collect::<Map<String, Value>>() })
+}
+
+/// The words that a field may have; none where its type is no vocabulary.
+fn words_of<'a>(schema: &'a Value, its: &Value) -> Vec<(&'a str, Option<&'a str>, &'a str)> {
+    let refers = |its: &Value| {
+        let of = its["$ref"].as_str()?.strip_prefix("#/$defs/")?;
+        schema["$defs"][of]["oneOf"].as_array()
+    };
+    let either = its["anyOf"].as_array().into_iter().flatten();
+    let words = refers(its).or_else(|| either.chain([&its["items"]]).find_map(refers)).into_iter().flatten();
+    words.filter_map(|word| Some((word["const"].as_str()?, word["title"].as_str(), text(word)))).collect()
 }
 
 /// The names of all fields and words of reports.

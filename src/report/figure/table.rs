@@ -98,7 +98,7 @@ pub(super) const FIGURES: &[Figure] = measures! {
         ["rnr_naks"] as "RNR" Unit::Count, Sum, |flow| Value::exact(flow.rnr_naks), "RNR NAKs: the receiver was not ready.";
         ["rnr.stalled"] Unit::Time, Sum, |flow| Value::exact(flow.rnr.map_or(0, |rnr| rnr.stalled_ns)), "Time from RNR NAKs to the retransmissions.";
         ["cnps", "cnp"] as "CNP" Unit::Count, Sum, |flow| Value::exact(flow.cnps), "Congestion notifications.";
-        ["ce_packets", "ecn_ce", "ce"] as "CE" Unit::Count, Sum, |flow| Value::exact(flow.ce_packets), "Packets marked \"congestion experienced\".";
+        ["ce_packets", "ecn_ce", "ce", "fecn"] as "CE" Unit::Count, Sum, |flow| Value::exact(flow.ce_packets), "Packets marked \"congestion experienced\"; of native InfiniBand, by FECN.";
         ["becn_packets", "becn"] as "BECN" Unit::Count, Sum, |flow| Value::exact(flow.becn_packets), "Packets with BECN, CNPs apart.";
         ["ect_packets", "ect"] Unit::Count, Sum, |flow| Value::exact(flow.ect_packets), "ECN-capable packets, marked ones included.";
         ["icrc.bad"] as "bad ICRC" Unit::Count, Sum, |flow| Value::between(flow.icrc.bad, flow.icrc.bad + flow.icrc.unchecked), "Packets with a wrong ICRC; those not verified may have one.";

@@ -5,6 +5,7 @@ use std::path::Path;
 use rdmawire::{
     capture::{self, Record, Source, Time},
     dissect::{Dissection, Link, dissect},
+    wire::Kind,
 };
 
 /// A frame of a capture.
@@ -51,4 +52,16 @@ pub(crate) fn each_kept(
             each(number, &record, &d);
         }
     }
+}
+
+/// The frames of a capture, all with a wrong ICRC, as behind a device that rewrites packets.
+pub(crate) fn rewritten(path: &str) -> Vec<Frame> {
+    let mut frames = read(path.as_ref()).unwrap();
+    for frame in &mut frames {
+        let d = dissect(frame.link, &frame.bytes, frame.wire_len);
+        if let Some(at) = d.icrc().and(d.offset(Kind::Icrc)) {
+            frame.bytes[at] ^= 0x55;
+        }
+    }
+    frames
 }

@@ -326,6 +326,12 @@ impl<'a> Dissection<'a> {
         self.wire_len
     }
 
+    /// How it was dissected.
+    #[inline]
+    pub fn options(&self) -> Options {
+        self.options
+    }
+
     /// The link type.
     #[inline]
     pub fn link(&self) -> Link {

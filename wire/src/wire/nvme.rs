@@ -496,8 +496,9 @@ header! {
 number! {
     /// Why a controller refuses a queue (NVMe RDMA transport specification 1.0, 3.4.3).
     NvmeCmStatus(u16) as Show::Named(|v| Some(match v {
-        1 => "invalid length of private data", 2 => "invalid record format", 3 => "invalid queue", 4 => "invalid size of the receive queue",
-        5 => "invalid size of the send queue", 6 => "no resources", 7 => "invalid depth of READs", 8 => "invalid controller", _ => return None,
+        1 => "invalid length of private data", 2 => "invalid record format", 3 => "invalid queue", 4 => "invalid size of the host's send queue",
+        5 => "invalid size of the host's receive queue", 6 => "no resources", 7 => "invalid depth of inbound READs",
+        8 => "invalid depth of outbound READs", 9 => "invalid controller", _ => return None,
     }))
 }
 

@@ -3,7 +3,11 @@
 use std::net::{IpAddr, Ipv6Addr};
 
 use super::Message;
-use crate::{analyze::packet::key::Key, heap::heap, wire::*};
+use crate::{
+    analyze::{packet::key::Key, table::connection::paths},
+    heap::heap,
+    wire::*,
+};
 
 /// Two records of one message come within this time, where one place sees both.
 const COPY_NS: i64 = 20_000_000;
@@ -123,6 +127,8 @@ pub(super) struct Terms {
     pub(super) cm_retries: u8,
     pub(super) lids: [u16; 2],
     pub(super) gids: [Ipv6Addr; 2],
+    /// From the active to the passive side, on the paths that the REQ names.
+    pub(super) paths: [Option<Key>; 2],
 }
 
 /// What RDMA-CM's header says.
@@ -380,6 +386,7 @@ fn terms(req: &CmReq) -> Terms {
         cm_retries: req.max_cm_retries(),
         lids: [req.primary_local_lid().0, req.primary_remote_lid().0],
         gids: [req.primary_local_gid(), req.primary_remote_gid()],
+        paths: paths(req),
     }
 }
 

@@ -7,7 +7,7 @@ use hashbrown::HashMap;
 
 use super::{
     Setups,
-    dialog::{Dialog, Heard, Own, Request, What},
+    dialog::{Dialog, Heard, Own, Rejection, Request, What},
 };
 use crate::{
     analyze::packet::key::Key,
@@ -45,17 +45,23 @@ impl Setups {
 
     /// The keys of flows that belong to them, without these flows.
     pub(crate) fn keys(&self) -> HashMap<Key, Vec<Passed>, RandomState> {
-        let sides = |dialog: &Dialog| [false, true].map(|passive| dialog.key_of_flow(passive));
-        self.all.iter().flat_map(sides).flatten().map(|key| (key, Vec::new())).collect()
+        let sides = |dialog: &Dialog| [false, true].map(|passive| dialog.keys_of_flow(passive));
+        let keys = self.all.iter().flat_map(sides).flatten().flatten();
+        keys.map(|key| (key, Vec::new())).collect()
     }
 }
 
 impl Dialog {
-    /// The key of the flow that a side sends.
-    fn key_of_flow(&self, passive: bool) -> Option<Key> {
+    /// The keys that the flow of a side may have: on the paths that the REQ names, and on that of the messages.
+    fn keys_of_flow(&self, passive: bool) -> [Option<Key>; 3] {
         let is_used = !self.is_sidr && self.rejection.is_none();
-        let qp = self.qps[!passive as usize].filter(|_| is_used)?;
-        Some(self.key_of(passive).with_queue_pair(qp))
+        let Some(qp) = self.qps[!passive as usize].filter(|_| is_used) else { return [None; 3] };
+        let terms = self.request.as_ref().and_then(|request| request.more.as_ref());
+        let [primary, alternate] = terms.map_or([None; 2], |terms| terms.paths).map(|path| {
+            let path = path?.with_queue_pair(qp);
+            Some(if passive { path.reverse(qp) } else { path })
+        });
+        [primary, Some(self.key_of(passive).with_queue_pair(qp)), alternate]
     }
 
     fn row(&self, traffic: &Traffic<'_>, last_ns: i64) -> Setup {
@@ -280,7 +286,14 @@ impl Dialog {
             let reason = RejectReason(rejection.reason);
             row.rejected_by = Some(side(rejection.by_passive));
             row.reject_reason = Some(reason.0);
-            row.reason = Some(reason_words(rejection.reason, &rejection.info));
+            let of_application = of_application(row.application.as_deref(), rejection);
+            let own_next = of_application.and_then(|(_, next)| next);
+            row.reason = Some(match of_application {
+                Some((words, _)) => {
+                    format!("{}: {words}", reason_words(rejection.reason, &rejection.info)).into()
+                }
+                None => reason_words(rejection.reason, &rejection.info),
+            });
             // Whoever destroys a connection while it waits sends a REJ, too.
             let waited_ns =
                 self.heard.iter().filter(|heard| heard.what != What::Rej).map(|heard| heard.last_ns).max();
@@ -289,7 +302,7 @@ impl Dialog {
                 rejected.is_some_and(|(rej, since)| rej.first_ns.saturating_sub(since) < self.patience_ns());
             row.next = Some(match reason {
                 RejectReason::TIMEOUT if is_early && self.request.is_some() => Setup::GIVEN_UP_EARLY.into(),
-                _ => Setup::advice(reason.0).into(),
+                _ => own_next.unwrap_or_else(|| Setup::advice(reason.0)).into(),
             });
         }
         let status = self.resolution.map(|(status, _)| SidrStatus(status));
@@ -348,11 +361,15 @@ impl Seen {
         let reply = dialog.any(What::Rep).map_or(from, |rep| rep.first_ns);
         // Queue pairs are used again. A connection that was asked for has packets after that only; of another one, those at hand count.
         let flow = |passive: bool| {
-            let passed = traffic.flows.get(&dialog.key_of_flow(passive)?)?;
-            match dialog.request {
-                Some(_) => passed.iter().filter(|one| one.first_ns >= from).min_by_key(|one| one.first_ns),
-                None => passed.iter().max_by_key(|one| (one.first_ns <= from, one.first_ns)),
-            }
+            dialog.keys_of_flow(passive).into_iter().flatten().find_map(|key| {
+                let passed = traffic.flows.get(&key)?;
+                match dialog.request {
+                    Some(_) => {
+                        passed.iter().filter(|one| one.first_ns >= from).min_by_key(|one| one.first_ns)
+                    }
+                    None => passed.iter().max_by_key(|one| (one.first_ns <= from, one.first_ns)),
+                }
+            })
         };
         let flows = [flow(false), flow(true)];
         let [there, back] = [dialog.key_of(false), dialog.key_of(true)];
@@ -386,6 +403,29 @@ fn say_own(end: &mut SetupEnd, own: Option<&Own>, private: &[u8]) {
 }
 
 /// A reason in words, with what its additional information says where that is known (table 109).
+/// What the application that refused says in its private data, and what to do then, if that is known.
+fn of_application(name: Option<&str>, rejection: &Rejection) -> Option<(&'static str, Option<&'static str>)> {
+    if RejectReason(rejection.reason) != RejectReason::CONSUMER {
+        return None;
+    }
+    // Zeros behind were left out.
+    let mut data = [0; size_of::<SrpLoginRej>()];
+    let len = rejection.private.len().min(data.len());
+    data[..len].copy_from_slice(&rejection.private[..len]);
+    if name == Some(Application::NvmeOf.name()) {
+        let (refused, _) = NvmeCmRej::view(&data)?;
+        let why = refused.sts().0;
+        let words = NvmeCmStatus::SHOW.name(why.0.into()).filter(|_| refused.recfmt().0 == 0)?;
+        return Some((words, Setup::nvme_advice(why.0)));
+    }
+    if name == Some(Application::Srp.name()) {
+        let (refused, _) =
+            SrpLoginRej::view(&data).filter(|(rej, _)| rej.opcode() == SrpOpcode::LOGIN_REJ)?;
+        return Some((SrpLoginReason::SHOW.name(refused.reason().0.into())?, None));
+    }
+    None
+}
+
 fn reason_words(reason: u16, info: &[u8]) -> Cow<'static, str> {
     let Some(name) = RejectReason(reason).name() else {
         return format!("reason {reason}, which is not assigned").into();

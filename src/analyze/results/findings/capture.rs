@@ -8,9 +8,9 @@ use super::{
 };
 use crate::analyze::metric::paths::planes;
 use crate::report::{
-    Affected, CollectiveCause, Congestion, Encapsulation, FlowPath, Head, MarkedFlow, MrcConnection,
-    NotDecoded, OneSided, PathState, Pause, PauseCulprit, PauseViolations, SlowFlow, Space, TimeCause,
-    TimeShare, UetContext, UetCount, UetCounted, UetMode,
+    Affected, CollectiveCause, Congestion, FlowPath, Head, MarkedFlow, MrcConnection, NotDecoded, OneSided,
+    PathState, Pause, PauseCulprit, PauseViolations, SlowFlow, Space, TimeCause, TimeShare, UetContext,
+    UetCount, UetCounted, UetMode,
     units::{bits, bytes, count, duration, percent, priority, several},
 };
 
@@ -34,6 +34,8 @@ pub(super) struct Seen {
     pub(super) kin: Kin,
     /// What to do, before what its kind says.
     pub(super) advice: Option<Cow<'static, str>>,
+    /// What to do instead of what its kind says.
+    pub(super) next: Option<Cow<'static, str>>,
 }
 
 impl Seen {
@@ -47,6 +49,7 @@ impl Seen {
             flows: Default::default(),
             kin: Kin::default(),
             advice: None,
+            next: None,
         }
     }
 
@@ -622,12 +625,9 @@ pub(super) fn marks_without_cnps(&Evidence { head, sums }: &Evidence<'_>, say: &
     }
     let marked_packets = several(marked, "packet");
     // Native InfiniBand marks with FECN, and an ACK may have the answer.
-    let wraps = &head.overhead.encapsulations;
-    let is_native = !wraps.is_empty()
-        && wraps.keys().all(|wrap| matches!(wrap, Encapsulation::Ib | Encapsulation::IbGrh));
-    say(match is_native {
+    say(match head.is_native() {
         true => Seen {
-            advice: Some(Cow::Borrowed(
+            next: Some(Cow::Borrowed(
                 "check that congestion control is on at the receiving port (CongestionControl's CA settings, which the subnet manager \
                  writes), and that the capture has the return path",
             )),

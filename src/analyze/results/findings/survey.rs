@@ -1,6 +1,6 @@
 //! Examines every flow once, and keeps what the rules find. Sentences are written only for findings that are reported.
 
-use std::cmp::Reverse;
+use std::{borrow::Cow, cmp::Reverse};
 
 use super::{
     FINDINGS, FindingKind, Rule, Scope,
@@ -92,8 +92,16 @@ impl Survey {
                     let mut seen = Vec::new();
                     rule(&evidence, &mut |one| seen.push(one));
                     seen.sort_by_key(|seen| Reverse((seen.time, seen.count)));
-                    for Seen { time, count, text, mut frames, flows: (flows, flow_count), kin, advice } in
-                        seen.into_iter().take(MAX_OF_A_KIND)
+                    for Seen {
+                        time,
+                        count,
+                        text,
+                        mut frames,
+                        flows: (flows, flow_count),
+                        kin,
+                        advice,
+                        next,
+                    } in seen.into_iter().take(MAX_OF_A_KIND)
                     {
                         frames.truncate(MAX_FRAMES);
                         let flow = flows.first().map(|affected| affected.flow).filter(|_| flow_count == 1);
@@ -103,9 +111,10 @@ impl Survey {
                             .reduce(u64::saturating_add);
                         let of_flows =
                             Finding { flow, flows, flow_count, time_lost_ns, ..finding(kind, text) };
+                        let next = next.map_or_else(|| of_flows.next.clone(), Cow::into_owned);
                         let next = match advice {
-                            Some(advice) => format!("{advice}; {}", of_flows.next),
-                            None => of_flows.next.clone(),
+                            Some(advice) => format!("{advice}; {next}"),
+                            None => next,
                         };
                         let of_flows = Finding { next, ..of_flows };
                         add(time, count, (Finding { frames, ..of_flows }, kin));
