@@ -23,7 +23,7 @@ pub use links::{KnownDevice, KnownLink, LinkEnd, Links};
 pub use qos::{QosMap, Trust};
 
 /// A flow's number in its analysis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, crate::stored::Stored)]
 pub struct FlowId(pub u32);
 
 /// What identifies a flow in every table, and at every place where it was captured.
@@ -222,7 +222,7 @@ impl Default for Options {
 }
 
 /// Properties of the files, or of the interface, that the frames come from.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 pub struct Files {
     /// Their names.
     pub names: Vec<String>,
@@ -342,7 +342,7 @@ impl TrimProfile {
 }
 
 /// When a watchdog calls a pause a storm.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, crate::stored::Stored)]
 pub struct StormProfile {
     /// A queue that is paused for so long, in nanoseconds, is in a storm.
     pub detect_ns: i64,

@@ -71,6 +71,7 @@ records! {
 
     /// A capture whose clock was set right, by that of the first capture.
     #[derive(Eq)]
+    #[cfg_attr(feature = "state", derive(crate::stored::Stored))]
     pub struct SetClock {
         /// Its name: that of its first file.
         pub file: String,
@@ -125,6 +126,7 @@ records! {
 
     /// Damage in a file.
     #[derive(Eq)]
+    #[cfg_attr(feature = "state", derive(crate::stored::Stored))]
     pub struct CaptureProblem {
         /// The name of the file.
         pub file: String,
@@ -211,6 +213,7 @@ impl CaptureProblem {
 
 records! {
     /// Traffic in a span of time. Its length is [`Report::interval_ns`](super::Head::interval_ns).
+    #[cfg_attr(feature = "state", derive(crate::stored::Stored))]
     pub struct Interval {
         /// When it begins, in nanoseconds since 1970-01-01 UTC.
         pub start_ns: i64,

@@ -154,6 +154,7 @@ records! {
 
     /// A time in which several senders together sent more to one receiver than its link carries: bins of 50 µs that follow each other.
     #[derive(Eq)]
+    #[cfg_attr(feature = "state", derive(crate::stored::Stored))]
     pub struct Incast {
         /// The receiver's address.
         pub receiver: String,

@@ -56,6 +56,7 @@ records! {
 
     /// A time without credits.
     #[derive(Copy, Eq)]
+    #[cfg_attr(feature = "state", derive(crate::stored::Stored))]
     pub struct CreditStall {
         /// The link packet that shows it, from 1.
         pub frame: u64,
@@ -69,6 +70,7 @@ records! {
 
     /// Credits in a span of time.
     #[derive(Copy, Eq)]
+    #[cfg_attr(feature = "state", derive(crate::stored::Stored))]
     pub struct CreditBin {
         /// When it begins, in nanoseconds since 1970-01-01 UTC.
         pub start_ns: i64,

@@ -112,10 +112,11 @@ pub(crate) fn joined(record: &str, field: &str) -> String {
 /// The structs of a report. Every field has a default, so that reports of other versions can be read. Fields that are left out when
 /// they are empty are the last ones in tables.
 macro_rules! records {
-    ($($(#[doc = $about:literal])+ $(#[derive($($derive:ident),+)])? $vis:vis struct $name:ident {
+    ($($(#[doc = $about:literal])+ $(#[derive($($derive:ident),+)])? $(#[cfg_attr($($cfg_attr:tt)+)])? $vis:vis struct $name:ident {
         $($(#[doc = $doc:literal])+ $(#[serde(skip_serializing_if = $empty:literal)])? pub $field:ident: $type:ty,)+
     })+) => {$(
         #[derive(Clone, Debug, Default, PartialEq, $($($derive,)+)? serde::Serialize, serde::Deserialize)]
+        $(#[cfg_attr($($cfg_attr)+)])?
         #[serde(default)]
         #[non_exhaustive]
         $(#[doc = $about])+

@@ -15,6 +15,7 @@ macro_rules! ranks {
         named! {
             $(#[doc = $about])+
             #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+            #[cfg_attr(feature = "state", derive(crate::stored::Stored))]
             #[non_exhaustive]
             pub enum $name {
                 $(#[doc = $doc] #[serde(rename = $word)] $rank $word,)+

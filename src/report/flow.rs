@@ -365,6 +365,7 @@ records! {
 
     /// A distribution. Its unit is that of the field that has it.
     #[derive(Copy)]
+    #[cfg_attr(feature = "state", derive(crate::stored::Stored))]
     pub struct Summary {
         /// How many values there are.
         pub count: u64,
@@ -402,6 +403,7 @@ records! {
 
     /// A retransmission timeout.
     #[derive(Copy, Eq)]
+    #[cfg_attr(feature = "state", derive(crate::stored::Stored))]
     pub struct Timeout {
         /// The first retransmitted frame: its number, from 1.
         pub frame: u64,

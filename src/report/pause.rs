@@ -103,6 +103,7 @@ records! {
 
     /// One pause.
     #[derive(Copy, Eq)]
+    #[cfg_attr(feature = "state", derive(crate::stored::Stored))]
     pub struct PauseInterval {
         /// The number of the frame that began it.
         pub frame: u64,
@@ -118,6 +119,7 @@ records! {
 
     /// A pause storm: what a watchdog would have taken for one.
     #[derive(Copy, Eq)]
+    #[cfg_attr(feature = "state", derive(crate::stored::Stored))]
     pub struct Storm {
         /// When it began, in nanoseconds since 1970-01-01 UTC.
         pub start_ns: i64,

@@ -8,6 +8,7 @@ macro_rules! terms {
         named! {
             $(#[doc = $about])+
             #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+            #[cfg_attr(feature = "state", derive(crate::stored::Stored))]
             #[non_exhaustive]
             #[repr(u8)]
             pub enum $name {

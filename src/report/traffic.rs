@@ -102,6 +102,7 @@ records! {
 
     /// Packets by what they do.
     #[derive(Copy, Eq)]
+    #[cfg_attr(feature = "state", derive(crate::stored::Stored))]
     pub struct Operations {
         /// RDMA WRITE, with or without immediate data.
         pub writes: u64,
@@ -200,6 +201,7 @@ records! {
 
     /// What a port says of its priorities: DCBX, in LLDP.
     #[derive(Eq)]
+    #[cfg_attr(feature = "state", derive(crate::stored::Stored))]
     pub struct DcbxPort {
         /// The interface that captured it.
         pub link: String,
@@ -231,6 +233,7 @@ records! {
 
     /// The priority of an application.
     #[derive(Eq)]
+    #[cfg_attr(feature = "state", derive(crate::stored::Stored))]
     pub struct DcbxApplication {
         /// What the protocol is: 1 an EtherType, 2 a port of TCP or SCTP, 3 of UDP or DCCP, 4 of any of these, 5 a DSCP.
         pub selector: u8,

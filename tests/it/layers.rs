@@ -21,8 +21,6 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("random", &[]),
     // Dates of times.
     ("utc", &[]),
-    // How lists, arrays and histograms are written.
-    ("stored", &[]),
     // How much memory values hold, and how several fields are added.
     ("heap", &[]),
     ("sums", &[]),
@@ -37,6 +35,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("grammar", &["wire"]),
     ("filter", &["wire", "opcode", "dissect", "icrc", "grammar"]),
     ("capture", &["wire", "named", "prefetch", "dissect"]),
+    // How values are kept in the state of an analysis.
+    ("stored", &["wire", "opcode", "upper", "dissect", "icrc", "capture"]),
     // A frame as people and scripts read it; columns have the names that filters have.
     ("frame", &["wire", "named", "utc", "opcode", "upper", "dissect", "icrc", "grammar", "filter"]),
     (
@@ -47,7 +47,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     // Results as data, and how they are written: its words for services and encapsulations are theirs.
-    ("report", &["opcode", "named", "utc", "sums", "dissect", "grammar"]),
+    ("report", &["opcode", "named", "utc", "sums", "dissect", "grammar", "stored"]),
     // What hosts say of queue pairs, beside the report.
     ("logs", &["dissect", "grammar", "report"]),
     // Rules over a report.

@@ -31,7 +31,7 @@ pub struct Headers<'a> {
 }
 
 /// What the frames had that are analyzed without their payload.
-#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, crate::stored::Stored)]
 pub(crate) struct Shortened {
     /// Bytes that were captured, and are not there.
     pub(crate) bytes: u64,
@@ -40,6 +40,7 @@ pub(crate) struct Shortened {
     /// The number of the last frame.
     last: u64,
     /// The latest time of the files that they are of.
+    #[cfg_attr(not(feature = "state"), allow(dead_code, reason = "what goes on from a state asks for it"))]
     pub(crate) ended_ns: Option<i64>,
 }
 

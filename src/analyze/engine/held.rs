@@ -30,7 +30,7 @@ impl Looked {
 }
 
 /// A frame that waits: its packet in a fast form, or its bytes.
-#[derive(serde::Serialize, serde::Deserialize)]
+#[derive(crate::stored::Stored)]
 pub(super) enum Held {
     Frame(Box<HeldFrame>),
     Fast(FastPacket),
@@ -38,7 +38,7 @@ pub(super) enum Held {
 }
 
 /// A frame's bytes, and the result of its dissection.
-#[derive(serde::Serialize, serde::Deserialize)]
+#[derive(crate::stored::Stored)]
 pub(crate) struct HeldFrame {
     time: Time,
     link: Link,
@@ -103,7 +103,7 @@ impl Held {
 }
 
 /// Packets that wait to be analyzed together: of one form at a time, so that their order stays.
-#[derive(Default, serde::Serialize, serde::Deserialize)]
+#[derive(Default, crate::stored::Stored)]
 pub(super) struct PacketBatch {
     /// How many they are.
     pub(super) len: usize,

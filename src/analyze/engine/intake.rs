@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Packets that came in and were not analyzed yet.
-#[derive(Default, serde::Serialize, serde::Deserialize)]
+#[derive(Default, crate::stored::Stored)]
 pub(crate) struct Intake {
     batch: PacketBatch,
     /// The first frames, if their ICRCs are wrong, until it is known whether all ICRCs are wrong.

@@ -29,12 +29,12 @@ const WINDOW_UNIT: u64 = 128;
 const BITS_OF_PSN: u32 = 24;
 
 /// All connections, by the flow of their WRITEs.
-#[derive(Default, serde::Serialize, serde::Deserialize)]
+#[derive(Default, crate::stored::Stored)]
 pub(crate) struct Mrc {
     connections: BTreeMap<FlowId, Connection>,
 }
 
-#[derive(serde::Serialize, serde::Deserialize)]
+#[derive(crate::stored::Stored)]
 struct Connection {
     src: Address,
     dst: Address,
@@ -45,7 +45,7 @@ struct Connection {
 }
 
 /// What a receiver's counter of bytes counted.
-#[derive(Clone, Copy, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Default, crate::stored::Stored)]
 struct Received {
     /// The counter, and when the first and the last SACK came that have it.
     last: Option<u32>,
@@ -53,7 +53,7 @@ struct Received {
     span: [i64; 2],
 }
 
-#[derive(Clone, Copy, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Default, crate::stored::Stored)]
 struct MrcCounts {
     payload: u64,
     sacks: u64,

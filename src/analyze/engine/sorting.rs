@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// Frames that wait for those before them.
-#[derive(serde::Serialize, serde::Deserialize)]
+#[derive(crate::stored::Stored)]
 pub(crate) struct Sorting {
     /// The latest time of all frames, since a clock was set.
     newest: i64,
@@ -42,7 +42,7 @@ pub(crate) struct Sorting {
     by_file: Expected,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, crate::stored::Stored)]
 enum Mode {
     /// Frames wait until it can be decided, for at least this time.
     Trial(i64),
@@ -54,7 +54,7 @@ enum Mode {
     File(u32),
 }
 
-#[derive(serde::Serialize, serde::Deserialize)]
+#[derive(crate::stored::Stored)]
 struct Waiting {
     time: i64,
     number: u64,
@@ -63,7 +63,7 @@ struct Waiting {
 }
 
 /// A packet's place in its flow.
-#[derive(Clone, Copy, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, crate::stored::Stored)]
 pub(super) struct Place {
     flow: u32,
     psn: Psn,
@@ -72,7 +72,7 @@ pub(super) struct Place {
 }
 
 /// How many packets have the PSN that their flow expects, in one of the orders.
-#[derive(Default, serde::Serialize, serde::Deserialize)]
+#[derive(Default, crate::stored::Stored)]
 struct Expected {
     /// The next PSN of a flow. Flows may share a slot.
     next: Vec<(u32, Psn)>,

@@ -18,7 +18,7 @@ const FEW_HOPS: usize = 64;
 const FEW_SAMPLES: u64 = 1024;
 
 /// All of them.
-#[derive(Default, serde::Serialize, serde::Deserialize)]
+#[derive(Default, crate::stored::Stored)]
 pub(crate) struct Written {
     hops: BTreeMap<Key, Seen>,
     /// By signal and locator.
@@ -26,7 +26,7 @@ pub(crate) struct Written {
 }
 
 /// Which switch, by which ports and queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, crate::stored::Stored)]
 struct Key {
     form: Telemetry,
     device: Option<u32>,
@@ -35,7 +35,7 @@ struct Key {
     queue: Option<u8>,
 }
 
-#[derive(Default, serde::Serialize, serde::Deserialize)]
+#[derive(Default, crate::stored::Stored)]
 struct Seen {
     packets: u64,
     marked: Option<u64>,
@@ -45,7 +45,7 @@ struct Seen {
     depth: Distribution,
 }
 
-#[derive(Default, serde::Serialize, serde::Deserialize)]
+#[derive(Default, crate::stored::Stored)]
 struct Tagged {
     packets: u64,
     no_update: u64,

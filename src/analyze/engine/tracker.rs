@@ -32,10 +32,10 @@ use crate::{
 };
 
 /// The flows of a capture, and all that their analysis needs. It keeps nothing of the frames: its memory is bounded by the number of flows.
-#[derive(serde::Serialize, serde::Deserialize)]
+#[derive(crate::stored::Stored)]
 pub(crate) struct Tracker {
     /// They are given anew when an analysis goes on.
-    #[serde(skip)]
+    #[stored(skip)]
     pub(crate) options: Options,
     pub(crate) config: TrackConfig,
     pub(crate) flows: Flows,
@@ -66,13 +66,13 @@ pub(crate) struct Tracker {
     /// Frames that have a number and are not analyzed.
     pub(super) passed_over: u64,
     /// A metric wants to know the [identity](Self::identity) of flows.
-    #[serde(skip)]
+    #[stored(skip)]
     wants_identity: bool,
     pub(crate) files: Files,
 }
 
 /// A flow that is over: evicted, or of an epoch that is over.
-#[derive(serde::Serialize, serde::Deserialize)]
+#[derive(crate::stored::Stored)]
 pub(crate) struct Retired {
     pub(crate) flow: Box<Flow>,
     pub(crate) evicted: bool,
@@ -85,7 +85,7 @@ const MAX_SILENCES: usize = 256;
 const MAX_RETIRED: usize = 4096;
 
 /// A span of time that no metric divides: runs end at its end. It is empty if a metric needs each packet.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
 pub(super) struct Window {
     start: i64,
     ns: u64,

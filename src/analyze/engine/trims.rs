@@ -20,18 +20,17 @@ use crate::{
 };
 
 /// What is known of trimmed packets.
-#[derive(Default, serde::Serialize, serde::Deserialize)]
+#[derive(Default, crate::stored::Stored)]
 pub(crate) struct Trims {
     /// The largest path MTU that a flow showed, by its first full packet or by its set-up.
     full: u32,
     /// By receiver, DSCP, size and lengths.
-    #[serde(with = "crate::stored::roomy")]
     rows: Vec<Row>,
     /// Those of rows for which there was no room.
     others: u64,
 }
 
-#[derive(serde::Serialize, serde::Deserialize)]
+#[derive(crate::stored::Stored)]
 struct Row {
     dst: Address,
     dscp: u8,

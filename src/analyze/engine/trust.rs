@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Whether ICRCs and IP checksums can be trusted. If most are wrong, a device rewrites packets, or the sender computes none.
-#[derive(Default, serde::Serialize, serde::Deserialize)]
+#[derive(Default, crate::stored::Stored)]
 pub(crate) struct Trust {
     icrc_checked: u64,
     icrc_bad: u64,
@@ -103,10 +103,10 @@ impl Trust {
 }
 
 /// Corrupt packets of flows that have not been seen yet. They are added to the flow when it appears.
-#[derive(Default, serde::Serialize, serde::Deserialize)]
+#[derive(Default, crate::stored::Stored)]
 pub(crate) struct Strays(Vec<Stray>);
 
-#[derive(serde::Serialize, serde::Deserialize)]
+#[derive(crate::stored::Stored)]
 struct Stray {
     key: Key,
     packets: u64,
@@ -156,14 +156,14 @@ impl Strays {
 }
 
 /// Mirrors that number their copies (ERSPAN, GRE with a sequence number): a gap is a copy that was lost, not a packet.
-#[derive(Default, serde::Serialize, serde::Deserialize)]
+#[derive(Default, crate::stored::Stored)]
 pub(crate) struct Mirrors {
     all: Vec<Mirror>,
     lost: u64,
     is_any: bool,
 }
 
-#[derive(serde::Serialize, serde::Deserialize)]
+#[derive(crate::stored::Stored)]
 struct Mirror {
     key: (u128, u128, u16),
     next: u32,

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::heap::Heap;
 
 /// Where bins lie: one after the other from an origin on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, crate::stored::Stored)]
 pub struct Axis {
     /// Where bin 0 begins, in nanoseconds since 1970.
     pub origin_ns: i64,
@@ -63,11 +63,9 @@ pub trait InBin {
 }
 
 /// Bins that had something, in the order of time.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-#[serde(bound(serialize = "T: serde::Serialize", deserialize = "T: serde::Deserialize<'de>"))]
+#[derive(Clone, Debug, crate::stored::Stored)]
 pub struct Binned<T> {
     axis: Axis,
-    #[serde(with = "crate::stored::roomy")]
     bins: Vec<T>,
 }
 

@@ -1,10 +1,10 @@
 //! Counts over all frames.
 
 use super::unread::UnreadFrames;
-use crate::{analyze::packet::Frame, report::FrameOrder, stored::roomy};
+use crate::{analyze::packet::Frame, report::FrameOrder};
 
 /// Counts over the whole capture.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 pub(crate) struct CaptureCounts {
     pub(crate) packets: u64,
     pub(crate) rdma_packets: u64,
@@ -28,14 +28,13 @@ pub(crate) struct CaptureCounts {
     pub(crate) fragmented: u64,
     pub(crate) unread: UnreadFrames,
     /// By the number of the interface, without the frames since the interface changed.
-    #[serde(with = "roomy")]
     interfaces: Vec<OfInterface>,
     /// The counts of all frames when it changed.
     counted: OfInterface,
 }
 
 /// What one interface captured.
-#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, crate::stored::Stored)]
 pub(crate) struct OfInterface {
     pub(crate) frames: u64,
     pub(crate) bytes: u64,
@@ -46,7 +45,7 @@ pub(crate) struct OfInterface {
 }
 
 /// Frames of one time.
-#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, crate::stored::Stored)]
 struct Stamps {
     /// How often time went on.
     steps: u64,
@@ -174,7 +173,7 @@ impl CaptureCounts {
 
 /// A power of ten, with a test for its multiples that needs no division: multiply by the inverse of its odd part modulo 2^64,
 /// rotate right by its factors of two, and compare with the largest quotient (Warren, Hacker's Delight, 10-17).
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
 pub(crate) struct Resolution {
     pub(crate) ns: u64,
     inverse: u64,

@@ -32,7 +32,7 @@ const MOST: u16 = 2048;
 const INIT: u8 = 1;
 
 /// The metric.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 pub struct Credits {
     directions: Vec<Direction>,
     bad_crcs: u64,
@@ -40,7 +40,7 @@ pub struct Credits {
 }
 
 /// What one end of a link sends.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, crate::stored::Stored)]
 struct Direction {
     interface: u16,
     port: u8,
@@ -48,7 +48,7 @@ struct Direction {
     lanes: Vec<Option<Box<Lane>>>,
 }
 
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 struct Lane {
     packets: u64,
     init_packets: u64,
@@ -63,7 +63,7 @@ struct Lane {
 }
 
 /// The credits that an end has left on a lane.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 struct Left {
     now: Option<u16>,
     since: i64,
@@ -78,12 +78,11 @@ struct Left {
     stalls: u64,
     stalled_ns: u64,
     longest_ns: u64,
-    #[serde(with = "crate::stored::roomy")]
     listed: Vec<CreditStall>,
     bins: Bins,
 }
 
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, crate::stored::Stored)]
 struct Bins(Binned<CreditBin>);
 
 impl Default for Bins {

@@ -3,7 +3,7 @@
 use crate::analyze::{model::Address, packet::Facts};
 
 /// Who sends, who receives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, crate::stored::Stored)]
 pub struct Ends {
     /// Who sends.
     pub src: Address,

@@ -45,14 +45,12 @@ const MIN_RETURNS: u64 = 8;
 const REMEMBERED: usize = 1 << 11;
 
 /// The metric. A flow of one port costs 32 bytes and a few additions a packet.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 pub struct Entropy {
     flows: PerFlow<Flow>,
     /// Flows whose numbers are others' by now.
-    #[serde(with = "crate::stored::roomy")]
     gone: Vec<Flow>,
     /// Pairs of hosts, of which there are fewer.
-    #[serde(with = "crate::stored::roomy")]
     pairs: Vec<Ends>,
     numbers: HashMap<Ends, u32, RandomState>,
     /// Flows that ever had several ports.
@@ -60,7 +58,7 @@ pub struct Entropy {
 }
 
 /// A flow; the default, without bytes, is none.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 struct Flow {
     /// Which of the pairs.
     pair: u32,
@@ -71,7 +69,7 @@ struct Flow {
     many: Option<Box<Many>>,
 }
 
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 struct Many {
     /// In the order in which they came, and what each carried.
     ports: Vec<u16>,
@@ -100,7 +98,7 @@ struct Many {
     max: usize,
 }
 
-#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, crate::stored::Stored)]
 struct Used {
     port: u16,
     packets: u32,

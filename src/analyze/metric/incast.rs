@@ -24,7 +24,7 @@ const MAX_LISTED: usize = 1024;
 const NONE: u32 = u32::MAX;
 
 /// The metric. Without a speed it does nothing.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 pub struct Incast {
     /// The speed of all links in bit/s, where the user gives it.
     given_bps: Option<u64>,
@@ -33,7 +33,6 @@ pub struct Incast {
     flows: PerFlow<OfFlow>,
     numbers: Numbers,
     /// The hosts by their numbers.
-    #[serde(with = "crate::stored::roomy")]
     hosts: Vec<Host>,
     /// Hosts that got something in the bin at hand.
     active: Vec<u32>,
@@ -43,7 +42,7 @@ pub struct Incast {
 }
 
 /// A flow: its source and destination, as places in `hosts`.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
 struct OfFlow {
     ends: [u32; 2],
     /// The last bin in which it had packets, and the last one that was full.
@@ -60,21 +59,19 @@ impl Default for OfFlow {
 }
 
 /// What goes through one direction of a host's link in the bin at hand.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 struct Load {
     bytes: u64,
     /// Flows that share it: the first ones.
-    #[serde(with = "crate::stored::roomy")]
     flows: Vec<FlowId>,
 }
 
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 struct Host {
     /// The speed of its link in bit/s: that of the interface where it was seen first; 0 where it is not known.
     speed_bps: u64,
     /// What it got in the bin at hand, and from how many.
     received: Load,
-    #[serde(with = "crate::stored::roomy")]
     senders: Vec<u32>,
     sent: Load,
     /// Its last time of incast, in `found`, and when that ended.

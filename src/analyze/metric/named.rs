@@ -27,7 +27,7 @@ pub(crate) fn is_asked(frame: u64, psn: Psn) -> bool {
 }
 
 /// The metric.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 pub(crate) struct Named {
     /// By the hashes of flows' keys, which are long; `None` where messages contradict each other.
     flows: HashMap<u64, Option<Application>, RandomState>,

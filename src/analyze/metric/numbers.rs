@@ -6,11 +6,10 @@ use hashbrown::HashMap;
 use crate::{analyze::model::Address, heap::heap};
 
 /// Addresses and their numbers, from 0 on, as many as are told apart.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 pub(super) struct Numbers {
     most: usize,
     known: HashMap<Address, u32, RandomState>,
-    #[serde(with = "crate::stored::roomy")]
     addresses: Vec<Address>,
 }
 

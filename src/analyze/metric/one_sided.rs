@@ -28,7 +28,7 @@ const ENOUGH: u32 = 16;
 const ELSEWHERE: u32 = 8;
 
 /// The metric.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 pub(crate) struct OneSided {
     /// By the hashes of flows' keys, which are long.
     flows: HashMap<u64, Noted, RandomState>,
@@ -36,7 +36,7 @@ pub(crate) struct OneSided {
 }
 
 /// Which messages of a capture are looked at.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 pub(crate) struct Sampled {
     seen: u64,
     /// Messages that are passed over.
@@ -69,7 +69,7 @@ impl Sampled {
 }
 
 /// What was noted of a flow's messages.
-#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, crate::stored::Stored)]
 pub(crate) struct Noted {
     first: u64,
     messages: u32,

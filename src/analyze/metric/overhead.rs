@@ -19,13 +19,13 @@ use crate::{
 };
 
 /// The metric: sums over the packets of each encapsulation. Its size is constant: 600 bytes.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 pub struct Overhead {
     sums: [Sums; Encapsulation::ALL.len()],
     mac_control: u64,
 }
 
-#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, crate::stored::Stored)]
 struct Sums {
     packets: u64,
     l1_bytes: u64,

@@ -46,7 +46,7 @@ impl Carried {
 }
 
 /// What one path of a flow carried, and what became of it.
-#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, crate::stored::Stored)]
 pub(crate) struct Tally {
     pub(crate) packets: u64,
     pub(crate) bytes: u64,
@@ -67,7 +67,7 @@ pub(crate) struct Tally {
 }
 
 /// The interface that recorded the packets of a path: a plane, where each has its own.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, crate::stored::Stored)]
 pub(crate) enum SeenAt {
     #[default]
     Nowhere,

@@ -8,7 +8,7 @@ const MAX_FLOWS: usize = 1 << 20;
 heap! { FlowId {} }
 
 /// A value for each flow, by its number. A flow of which nothing was seen has the default.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, crate::stored::Stored)]
 pub(super) struct PerFlow<T>(Vec<T>);
 
 impl<T: Default> PerFlow<T> {

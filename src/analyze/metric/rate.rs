@@ -23,7 +23,7 @@ pub const MAX_BINS: usize = 10_000;
 
 /// The metric. Packets whose class is decided only later are in their bin, but not among its goodput, retransmissions and
 /// late ones: the sums over the bins are at most the flows'. Bins start at multiples of their length since 1970; bins without traffic are not there.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, crate::stored::Stored)]
 pub struct Rate {
     /// `None`: not asked for.
     bins: Option<Binned<Interval>>,

@@ -35,10 +35,9 @@ const PLACES: usize = OF_ETHERNET + 256;
 const NONE: u8 = u8::MAX;
 
 /// The metric. A packet costs a look-up in two small tables and a few additions.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, crate::stored::Stored)]
 pub struct Traffic {
     /// The place in `classes` by what the tag says.
-    #[serde(with = "crate::stored::array")]
     places: Box<[u8; PLACES]>,
     classes: Vec<Sums>,
     flows: PerFlow<OfFlow>,
@@ -46,7 +45,7 @@ pub struct Traffic {
 }
 
 /// The classes of a flow's packets.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
 struct OfFlow {
     data: u8,
     acks: u8,
@@ -76,7 +75,7 @@ impl Default for OfFlow {
     }
 }
 
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 struct Sums {
     tag: u64,
     packets: u64,

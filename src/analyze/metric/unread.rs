@@ -13,14 +13,14 @@ const MOST: usize = 256;
 const MOST_PORTS: usize = 64;
 
 /// Frames that were not read to their end, by the number that announces what is not read.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 pub(crate) struct UnreadFrames {
     kinds: BTreeMap<Unread, Seen>,
     /// Those of more kinds: that may hold a packet, and that do not.
     more: [Seen; 2],
 }
 
-#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, crate::stored::Stored)]
 struct Seen {
     frames: u64,
     bytes: u64,

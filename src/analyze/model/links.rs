@@ -25,7 +25,7 @@ use crate::wire::Mac;
 /// assert_eq!(links.links[0].ends[1].device, "gpu7");
 /// # }
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, crate::stored::Stored)]
 #[non_exhaustive]
 pub struct Links {
     /// The links.
@@ -35,7 +35,7 @@ pub struct Links {
 }
 
 /// A link, and who captured it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, crate::stored::Stored)]
 pub struct KnownLink {
     /// The captured interfaces: each by its name, its number, or the name of its file.
     pub taps: Vec<String>,
@@ -44,7 +44,7 @@ pub struct KnownLink {
 }
 
 /// An end of a link.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, crate::stored::Stored)]
 pub struct LinkEnd {
     /// The device.
     pub device: String,
@@ -55,7 +55,7 @@ pub struct LinkEnd {
 }
 
 /// A device.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, crate::stored::Stored)]
 pub struct KnownDevice {
     /// It is a host: it passes no pause on.
     pub is_host: bool,

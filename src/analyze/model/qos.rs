@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 /// Which field of a packet says its priority.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, crate::stored::Stored)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Trust {
@@ -26,7 +26,7 @@ pub enum Trust {
 /// assert!(map.has_pfc(3) && map.check().is_ok());
 /// # }
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, crate::stored::Stored)]
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct QosMap {

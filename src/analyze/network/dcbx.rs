@@ -16,12 +16,12 @@ const MAX_PORTS: usize = 64;
 const MAX_APPLICATIONS: usize = 128;
 
 /// What was heard of DCBX.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 pub(super) struct Dcbx {
     ports: Vec<Port>,
 }
 
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, crate::stored::Stored)]
 struct Port {
     interface: u16,
     sender: Mac,

@@ -1,7 +1,7 @@
 //! The interfaces of the capture: each taps a link, which has a speed.
 
 /// What is known of them. Every speed is in bit/s; 0 means that it is not known.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 pub(crate) struct Interfaces {
     /// The speed of all links, where the user gives it: it goes before what the capture says.
     given_bps: Option<u64>,
@@ -10,7 +10,7 @@ pub(crate) struct Interfaces {
     common_bps: Option<u64>,
 }
 
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 struct Interface {
     name: String,
     /// The file that it is of, where several are merged.

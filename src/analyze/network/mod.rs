@@ -30,7 +30,7 @@ use pause::{PauseRows, Pauses, Stop};
 use priorities::Priorities;
 
 /// The network, as far as the capture shows it.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, crate::stored::Stored)]
 pub struct Network {
     pub(crate) interfaces: Interfaces,
     pub(crate) priorities: Priorities,

@@ -19,7 +19,7 @@ const ROUTER: u16 = 1 << 4;
 const STATION_ONLY: u16 = 1 << 7;
 
 /// The senders of LLDP, each with the last that it said.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 pub(super) struct Neighbors {
     all: Vec<Neighbor>,
     /// The place of each, by its interface and its address.
@@ -27,7 +27,7 @@ pub(super) struct Neighbors {
 }
 
 /// One sender.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, crate::stored::Stored)]
 pub(in crate::analyze::network) struct Neighbor {
     pub(in crate::analyze::network) interface: u16,
     pub(in crate::analyze::network) sender: Mac,
@@ -35,7 +35,7 @@ pub(in crate::analyze::network) struct Neighbor {
 }
 
 /// What it said.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 pub(in crate::analyze::network) struct Said {
     pub(in crate::analyze::network) chassis: Option<String>,
     pub(in crate::analyze::network) port: Option<String>,

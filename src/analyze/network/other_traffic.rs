@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Hosts, by what is no RDMA.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 pub(crate) struct OtherTraffic {
     /// How often packets from one address to another were undeliverable.
     unreachable: HashMap<(Address, Address), u64, RandomState>,

@@ -25,7 +25,7 @@ const MAX_ANSWERED: usize = 1 << 12;
 const KEPT: usize = 16;
 
 /// The last acknowledgements of a flow's requests on one link.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, crate::stored::Stored)]
 struct Answers {
     interface: u16,
     /// The latest one last.
@@ -33,7 +33,7 @@ struct Answers {
 }
 
 /// How many of the flow's messages are acknowledged, from its first one on.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
 struct Answer {
     time: i64,
     done: u64,
@@ -41,7 +41,7 @@ struct Answer {
 }
 
 /// The packets of a flow on another link.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
 pub(crate) struct Passage {
     pub(crate) interface: u16,
     /// Requests, or READ data.
@@ -57,13 +57,11 @@ pub(crate) struct Passage {
 }
 
 /// All of them, by the number of the flow.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 pub(crate) struct Passages {
     /// The interface on which each is seen first.
-    #[serde(with = "crate::stored::roomy")]
     first: Vec<u16>,
     /// The other links, up to the last flow that has any.
-    #[serde(with = "crate::stored::roomy")]
     others: Vec<Vec<Passage>>,
     /// Other links that were kept so far, of all flows.
     kept: usize,

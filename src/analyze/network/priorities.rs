@@ -10,13 +10,12 @@ pub(crate) const PRIORITIES: usize = 8;
 const UNKNOWN: u8 = PRIORITIES as u8;
 
 /// The map of priorities that holds, and the priorities by it.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, crate::stored::Stored)]
 pub(crate) struct Priorities {
     /// The user's, or the last one of DCBX.
     map: Option<QosMap>,
     is_given: bool,
     /// By DSCP and PCP, each with one more for none.
-    #[serde(with = "crate::stored::array")]
     table: Box<[[u8; 9]; 65]>,
 }
 

@@ -88,7 +88,7 @@ const LAYOUTS: &[Fields] = &[
 ];
 
 /// A buffer that is ready.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
 pub(crate) struct Element {
     pub(crate) address: u64,
     pub(crate) size: u64,

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// The fast form of a packet in any encapsulation other than Ethernet and IPv4.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
 pub struct EncapPacket {
     /// The packet as it would be over IPv4 in an Ethernet frame; its lengths differ by those of the headers before UDP.
     plain: FastPacket,

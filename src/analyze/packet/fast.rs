@@ -33,7 +33,7 @@ use crate::{
 ///         3 |   UDP length   |       PCP      |opcode|S M Pad TVer|   P_Key    |
 ///         4 |F B resv|  destination QP        |A resv|         PSN            |
 /// ```
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
 pub struct FastPacket {
     pub(super) time: i64,
     pub(super) headers: [u64; WORDS],
@@ -63,7 +63,7 @@ const IP_RIGHT: u16 = 1 << 15;
 /// ```
 ///
 /// Addresses of IPv6 are mixed: see [`Key::short`]. P: the priority of the VLAN tag.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, crate::stored::Stored)]
 pub(crate) struct RunKey {
     network: u64,
     addresses: u64,

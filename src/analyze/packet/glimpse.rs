@@ -10,7 +10,7 @@ use crate::{
 
 /// Addresses, keys and immediate data of a WRITE or a READ request over a reliable connection: of a packet that has a RETH, or immediate
 /// data, as much as was captured. Or whose message a SEND carries. Threads that prepare frames hand it on beside them.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 pub struct Glimpse {
     /// The RETH's address and key; `None` without a RETH, and of one that was cut.
     pub(crate) memory: Option<(u64, u32)>,

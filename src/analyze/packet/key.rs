@@ -20,9 +20,7 @@ fn wide(number: u128) -> Wide {
 }
 
 /// The key of a flow.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, crate::stored::Stored)]
 pub(crate) struct Key {
     pub(crate) src: Wide,
     pub(crate) dst: Wide,
@@ -182,7 +180,7 @@ impl Hash for Key {
 }
 
 /// Two addresses, equal for both directions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, crate::stored::Stored)]
 pub(crate) struct Pair {
     low: Wide,
     high: Wide,

@@ -3,7 +3,7 @@
 use crate::{dissect::Dissection, wire::*};
 
 /// A copy that a mirror made, identified by its sender, receiver and session.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
 pub(crate) struct MirrorCopy {
     pub(crate) key: (u128, u128, u16),
     pub(crate) number: u32,

@@ -34,7 +34,7 @@ use crate::{
 pub(crate) const FARTHEST: i64 = (1 << 62) - 1;
 
 /// The properties of a frame in the capture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, crate::stored::Stored)]
 pub(crate) struct Frame {
     pub(crate) time: i64,
     /// Bytes on the wire, and those captured.

@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// The memory of all flows on the heap, as it was when each flow was last measured.
-#[derive(Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, crate::stored::Stored)]
 pub(super) struct Budget {
     share: usize,
     /// What metrics hold: flows may hold so much less.

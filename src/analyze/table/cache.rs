@@ -1,13 +1,12 @@
 //! The cache in front of the hash table of flows.
 
-use crate::{analyze::packet::key::Key, stored::array};
+use crate::analyze::packet::key::Key;
 
 /// A cache of flow numbers by the [short](Key::short) form of their keys, in front of the hash table: two-way associative, 16 KiB.
 /// A slot has the flow's number in its low bits and eight bits of the hash above. The flow's own key confirms a hit, and one
 /// of 256 misses has to look at a flow in vain.
-#[derive(Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, crate::stored::Stored)]
 pub(super) struct FlowCache {
-    #[serde(with = "array")]
     slots: Box<[u32; SLOTS]>,
 }
 

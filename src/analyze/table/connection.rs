@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// Connections known from CM messages and from the user, and the flows whose peer is not known yet.
-#[derive(Default, serde::Serialize, serde::Deserialize)]
+#[derive(Default, crate::stored::Stored)]
 pub(crate) struct Connections {
     /// Flows by their two addresses, unpaired ones of either direction.
     unpaired: HashMap<Pair, Unpaired, foldhash::fast::RandomState>,
@@ -43,16 +43,15 @@ pub(crate) struct Connections {
 }
 
 /// A source port that does not follow from the queue pairs of any flow in the list, and how often the list had grown then.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, crate::stored::Stored)]
 struct InVain {
     grown: u32,
     port: u16,
 }
 
 /// The latest connection requests, in the order in which they came.
-#[derive(Default, serde::Serialize, serde::Deserialize)]
+#[derive(Default, crate::stored::Stored)]
 struct RequestList {
-    #[serde(with = "crate::stored::roomy")]
     all: VecDeque<Request>,
     /// How many are not in the list any more.
     dropped: u64,
@@ -82,7 +81,7 @@ impl RequestList {
     }
 }
 
-#[derive(serde::Serialize, serde::Deserialize)]
+#[derive(crate::stored::Stored)]
 struct Request {
     comm_id: u32,
     /// From the active to the passive side, to queue pair 1.
@@ -126,7 +125,7 @@ pub(crate) fn paths(req: &CmReq) -> [Option<Key>; 2] {
 }
 
 /// A flow that CM, or the user, has announced.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
 pub(crate) struct Known {
     pub(crate) peer: Key,
     pub(crate) by: PairedBy,
@@ -511,7 +510,7 @@ pub(crate) fn is_tried(flow: &Flow) -> bool {
 
 /// Flows between two addresses, of both directions, in the order in which they began. Some may have found their opposites
 /// meanwhile, or no longer exist.
-#[derive(Default, serde::Serialize, serde::Deserialize)]
+#[derive(Default, crate::stored::Stored)]
 struct Unpaired {
     members: VecDeque<Member>,
     /// The place of each member. It shows whether the flow is to be examined: most flows are not in the cache.
@@ -522,7 +521,7 @@ struct Unpaired {
     grown: u32,
 }
 
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
 struct Member {
     id: FlowId,
     dest_qp: u32,
@@ -632,7 +631,7 @@ impl Unpaired {
 
 /// A summary of an unpaired flow's requests: the direction, whether there are READs, and the upper bits of the highest PSN. It
 /// tells roughly which responses may answer them, and rarely changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, crate::stored::Stored)]
 pub(crate) struct Place(u16);
 
 /// The number of PSNs of a place, and the number of places.

@@ -22,12 +22,11 @@ use crate::{
     opcode::{Direction, Opcode, PayloadRule, Position, Service, Shape},
     prefetch,
     report::PairedBy,
-    stored::{array, roomy},
     wire::*,
 };
 
 /// The fields that tell one path from another: VLANs, DSCPs, TTLs and source ports, in the order of the packets.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 pub(crate) struct PathTags {
     /// Of the last packet, see [`Facts::path_tag`]; 0 before the first.
     last: u64,
@@ -36,20 +35,14 @@ pub(crate) struct PathTags {
 }
 
 /// All values of each field, in the order of the packets.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 pub(crate) struct Lists {
-    #[serde(with = "roomy")]
     pub(crate) vlans: Vec<u16>,
-    #[serde(with = "roomy")]
     pub(crate) dscps: Vec<u8>,
-    #[serde(with = "roomy")]
     pub(crate) ttls: Vec<u8>,
-    #[serde(with = "roomy")]
     pub(crate) ports: Vec<u16>,
     /// Service levels and virtual lanes of native InfiniBand.
-    #[serde(with = "roomy")]
     pub(crate) sls: Vec<u8>,
-    #[serde(with = "roomy")]
     pub(crate) vls: Vec<u8>,
 }
 
@@ -152,7 +145,7 @@ impl Lists {
 }
 
 /// Packets by operation code: a flow has few.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 pub(crate) struct Opcodes {
     codes: [u8; HERE],
     used: u8,
@@ -161,7 +154,7 @@ pub(crate) struct Opcodes {
     more: Option<Box<MoreOpcodes>>,
 }
 
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, crate::stored::Stored)]
 #[repr(C)]
 struct MoreOpcodes {
     /// The upper bits, the service, of the operation codes that are counted here.
@@ -172,8 +165,8 @@ struct MoreOpcodes {
 }
 
 /// Packets by operation code.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-struct Codes(#[serde(with = "array")] Box<[u64; CODES]>);
+#[derive(Clone, Debug, crate::stored::Stored)]
+struct Codes(Box<[u64; CODES]>);
 
 /// Operation codes that there may be, and those of a service.
 const CODES: usize = 1 << u8::BITS;
@@ -248,7 +241,7 @@ pub(crate) const DREQ: u8 = 32;
 pub(crate) const FATAL_NAK: u8 = 64;
 
 /// A flow. The fields that every packet needs are next to each other.
-#[derive(Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, crate::stored::Stored)]
 #[repr(C)]
 pub(crate) struct Flow {
     pub(crate) key: Key,
@@ -304,7 +297,7 @@ pub(crate) const SIZES: [usize; 4] =
     [size_of::<Flow>(), size_of::<Requests>(), size_of::<Responses>(), size_of::<super::run::InOrderRun>()];
 
 /// What a flow was told of congestion and errors: few flows need it.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 pub(crate) struct SignalCounts {
     pub(crate) cnps: u64,
     pub(crate) cnp_records: CnpRecords,

@@ -23,25 +23,23 @@ use super::{
     packet::{Facts, FastForm, key::Key},
     track::{config::TrackConfig, request::Waiting, ring::Room},
 };
-use crate::{dissect::Encapsulation, heap::Heap, opcode::Service, stored::roomy};
+use crate::{dissect::Encapsulation, heap::Heap, opcode::Service};
 
 /// All flows.
-#[derive(serde::Serialize, serde::Deserialize)]
+#[derive(crate::stored::Stored)]
 pub(crate) struct Flows {
     /// It is made again when an analysis goes on.
-    #[serde(skip)]
+    #[stored(skip)]
     table: HashTable<Entry>,
     recent: FlowCache,
     /// The runs of the first flows, by flow number.
-    #[serde(with = "roomy")]
     runs: Vec<InOrderRun>,
     /// Flows whose runs began since they were last [settled](Self::settle_begun).
     begun: Vec<u32>,
     /// The sums of runs that are over, until they are [taken](Self::take_sums).
     sums: Vec<RunSum>,
-    #[serde(skip)]
+    #[stored(skip)]
     hasher: foldhash::fast::RandomState,
-    #[serde(with = "roomy")]
     pub(crate) flows: Vec<Flow>,
     /// Flows with a packet since the clock's hand last passed them.
     seen: Vec<bool>,

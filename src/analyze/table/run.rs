@@ -26,7 +26,7 @@ use crate::{
 };
 
 /// The run of a flow; empty where it has none.
-#[derive(Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Default, crate::stored::Stored)]
 #[repr(align(64))]
 pub(crate) struct InOrderRun {
     /// The header fields that its packets share. Without a run, no packet has this key.
@@ -56,7 +56,7 @@ pub(crate) struct Next {
 }
 
 /// The sums of a run: consecutive packets of one flow. Bytes are counted by the lengths that the packets state.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
 #[non_exhaustive]
 pub struct RunSum {
     /// The flow.

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Packets lost: at least, at most. Whatever happens to them, the two do not cross.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, crate::stored::Stored)]
 pub(crate) struct Bounds {
     least: u32,
     most: u32,
@@ -52,7 +52,7 @@ impl Bounds {
 }
 
 /// Losses that the capture shows at a place, each with its packets one episode: those whose place is proved, and the others.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, crate::stored::Stored)]
 pub(crate) struct Episodes {
     pub(crate) certain: u32,
     pub(crate) likely: u32,
@@ -65,7 +65,7 @@ impl Episodes {
 }
 
 /// Why the receiver of a packet at the tap will not accept it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, crate::stored::Stored)]
 pub(crate) enum Flaw {
     /// Its ICRC, or its IP header's checksum, is wrong.
     #[default]
@@ -91,7 +91,7 @@ impl Flaw {
 }
 
 /// The counts of one PSN space in one direction. Counts of trouble are apart.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 pub(crate) struct Counts {
     pub(crate) packets: u64,
     new: u64,
@@ -103,7 +103,7 @@ pub(crate) struct Counts {
 }
 
 /// Counts that only flows with trouble need.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 pub(crate) struct Trouble {
     pub(crate) retransmitted_bytes: u64,
     classes: [u64; Class::ALL.len()],

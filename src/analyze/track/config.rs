@@ -3,7 +3,7 @@
 use super::{copies::Copying, history::Histories, measured::Measures};
 
 /// What the trackers of all flows share.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, crate::stored::Stored)]
 pub(crate) struct TrackConfig {
     pub(crate) late_ns: i64,
     /// All queue pairs' acknowledgement timeout, where the user says it.
@@ -11,10 +11,10 @@ pub(crate) struct TrackConfig {
     /// The lags of capture duplicates.
     pub(crate) copying: Copying,
     /// What metrics are to be told of.
-    #[serde(skip)]
+    #[stored(skip)]
     pub(crate) histories: Histories,
     /// Latencies one by one.
-    #[serde(skip)]
+    #[stored(skip)]
     pub(crate) measures: Measures,
     /// It has only a part of the packets, of all flows.
     pub(crate) is_sparse: bool,

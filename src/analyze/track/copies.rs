@@ -14,10 +14,10 @@ use super::{
     ring::{PLACES, Sent},
     step::Packet,
 };
-use crate::{heap::heap, stored::roomy};
+use crate::heap::heap;
 
 /// Lags of copies at the same place.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, crate::stored::Stored)]
 struct Lags {
     shortest: i64,
     longest: i64,
@@ -41,10 +41,10 @@ impl Lags {
 }
 
 /// The copies of a capture, learned over all its flows.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 pub(crate) struct Copying(Cell<Learned>);
 
-#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, crate::stored::Stored)]
 struct Learned {
     /// All duplicates, and those seen at another place than the original.
     copies: u32,
@@ -149,7 +149,7 @@ fn margin(lag: i64) -> i64 {
 
 /// How the packets of a flow are recorded again: at which places after the first one (behind a switch, at a second mirror; a packet
 /// passes few), and how many of them.
-#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, crate::stored::Stored)]
 pub(crate) struct Places {
     known: [u16; Places::MOST],
     len: u8,
@@ -288,13 +288,13 @@ impl Places {
 
 /// The CNPs of a flow by the place that recorded them. A CNP has no PSN, and a flow's CNPs are all alike: so those of one place are
 /// counted, and one more than another place has had is new.
-#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, crate::stored::Stored)]
 pub(crate) struct CnpRecords {
     places: [CnpsOfPlace; CnpRecords::MOST],
     len: u8,
 }
 
-#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, crate::stored::Stored)]
 struct CnpsOfPlace {
     vantage: u16,
     count: u32,
@@ -347,8 +347,8 @@ impl CnpRecords {
 }
 
 /// Transmissions that were retransmitted so soon that places may record them still. Only identifications tell them from the later ones.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
-pub(crate) struct Replaced(#[serde(with = "roomy")] Vec<Sent>);
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
+pub(crate) struct Replaced(Vec<Sent>);
 
 heap! { Replaced { 0 } }
 
@@ -376,7 +376,7 @@ impl Replaced {
 }
 
 /// A repetition that waits.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
 struct Repeated {
     x: u64,
     end: u64,
@@ -384,7 +384,7 @@ struct Repeated {
 }
 
 /// Repetitions that wait for the next packets, with the data that their flow will need.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, crate::stored::Stored)]
 pub(crate) struct Repetitions<T> {
     waiting: Vec<(Repeated, T)>,
     /// New packets since the first repetition.

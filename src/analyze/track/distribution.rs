@@ -22,10 +22,10 @@ pub(crate) use pool::Pool;
 pub(crate) use totals::Totals;
 
 /// A distribution. Empty it takes no memory on the heap.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 pub struct Distribution(Inner);
 
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 enum Inner {
     #[default]
     Empty,
@@ -51,7 +51,7 @@ const MANY: usize = 512;
 const FEW: usize = 32;
 
 /// The fields that every sample needs come first.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, crate::stored::Stored)]
 #[repr(C)]
 struct Buffered {
     used: usize,
@@ -114,7 +114,7 @@ impl Buffered {
 
 /// A distribution whose 99th percentile is updated with each sample, to two digits. The histogram, which is rarely in the cache, is
 /// read only when the percentile moves.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 pub struct Tracked {
     all: Distribution,
     p99: u64,

@@ -2,7 +2,7 @@
 //! when the newer one is old enough.
 
 /// The goodput of a flow at some time.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
 struct Mark {
     time: i64,
     bytes: u64,
@@ -12,7 +12,7 @@ struct Mark {
 const NEVER: Mark = Mark { time: i64::MIN, bytes: 0 };
 
 /// Marks at least ten round trips apart.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
 pub(crate) struct Marks {
     older: Mark,
     newer: Mark,

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use crate::{heap::heap, stored::roomy};
+use crate::heap::heap;
 
 /// A range of PSNs never seen, and when it was skipped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, crate::stored::Stored)]
 pub(crate) struct Hole {
     pub(crate) start: u64,
     pub(crate) end: u64,
@@ -16,9 +16,8 @@ pub(crate) struct Hole {
 }
 
 /// The holes of a PSN space, in order, disjoint.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 pub(crate) struct Holes {
-    #[serde(with = "roomy")]
     holes: Vec<Hole>,
     /// Number of PSNs in the holes.
     total: u64,

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// What was measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, crate::stored::Stored)]
 pub enum What {
     /// From a request packet to the acknowledgement that covers it.
     AckRtt,
@@ -41,7 +41,7 @@ impl What {
 }
 
 /// A latency, as the tap saw it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, crate::stored::Stored)]
 pub struct Measured {
     /// What was measured.
     pub what: What,

@@ -5,7 +5,7 @@ use std::ops::{Deref, DerefMut};
 use crate::heap::Heap;
 
 /// A value that is allocated on the first write. Before that, it reads as the default.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, crate::stored::Stored)]
 pub(crate) struct OnDemand<T>(Option<Box<T>>);
 
 /// A type whose default can be lent.

@@ -9,7 +9,7 @@ use std::hint::select_unpredictable;
 use crate::report::IpId;
 
 /// The identifications of a flow.
-#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, crate::stored::Stored)]
 pub(crate) struct IdOrder {
     newest: u16,
     last: u16,

@@ -46,13 +46,12 @@ use crate::{
     heap::heap,
     opcode::{Operation, Position, Shape},
     prefetch, report,
-    stored::roomy,
     wire::Psn,
 };
 use recovery::{MAX_FLAWED_GAPS, Trouble};
 
 /// A request packet.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
 pub(crate) struct Request {
     pub(crate) packet: Packet,
     pub(crate) operation: Operation,
@@ -84,14 +83,14 @@ impl Request {
 }
 
 /// A message on the wire that is not acknowledged yet.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
 pub(crate) struct Waiting {
     last: u64,
     first_time: i64,
 }
 
 /// A message being assembled.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
 struct Assembly {
     next: u64,
     bytes: u64,
@@ -100,7 +99,7 @@ struct Assembly {
 }
 
 /// The requests of a flow. The fields that every packet needs come first.
-#[derive(Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Default, crate::stored::Stored)]
 #[repr(C)]
 pub(crate) struct Requests {
     /// One past the largest PSN acknowledged; 0 before the first.
@@ -122,7 +121,6 @@ pub(crate) struct Requests {
     pub(crate) ack_timeout: u8,
     pub(crate) seq: Sequence,
     pub(crate) messages_completed: u64,
-    #[serde(with = "roomy")]
     waiting: VecDeque<Waiting>,
     pub(crate) acks_seen: u64,
     pub(crate) last_progress: i64,
@@ -145,16 +143,14 @@ heap! {
 }
 
 /// Path MTU, and the evidence for it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, crate::stored::Stored)]
 pub(crate) struct Mtu {
     pub(crate) bytes: u16,
     pub(crate) by: MtuBy,
 }
 
 /// The evidence for a path MTU, weakest first.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, crate::stored::Stored)]
 pub(crate) enum MtuBy {
     #[default]
     Unknown,

@@ -5,7 +5,7 @@ use super::on_demand::{OnDemand, quiet};
 use crate::heap::heap;
 
 /// A NAK that the real responder should send, if it sees the packets as the tap does.
-#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, crate::stored::Stored)]
 struct Predicted {
     psn: u64,
     time: i64,
@@ -28,7 +28,7 @@ pub(crate) enum Nakked {
 }
 
 /// The expected PSN, and whether a NAK for it was sent.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 pub(crate) struct ResponderModel {
     expected: u64,
     asked: bool,
@@ -38,7 +38,7 @@ pub(crate) struct ResponderModel {
 }
 
 /// The predicted NAKs, and the real ones.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 struct Asks {
     predicted: [Predicted; 4],
     at: u8,

@@ -23,18 +23,16 @@ use crate::{
     heap::heap,
     opcode::{Position, Shape},
     prefetch,
-    stored::roomy,
     wire::Psn,
 };
 
 /// The responses of a flow.
-#[derive(Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Default, crate::stored::Stored)]
 pub(crate) struct Responses {
     pub(crate) counts: Counts,
     /// Responses other than READ data.
     pub(crate) acks_seen: u64,
     /// The last acknowledgements, to find capture duplicates.
-    #[serde(with = "roomy")]
     acks: VecDeque<Ack>,
     last_ack: Option<(Psn, u32)>,
     /// So many of them may have a PSN beyond that of the last one.
@@ -45,7 +43,7 @@ pub(crate) struct Responses {
 }
 
 /// The READ responses among them.
-#[derive(Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Default, crate::stored::Stored)]
 pub(crate) struct Data {
     pub(crate) seq: Sequence,
     pub(crate) goodput: u64,
@@ -133,7 +131,7 @@ impl Data {
     }
 }
 
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
 struct Ack {
     psn: Psn,
     fingerprint: u32,

@@ -5,13 +5,14 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use zerocopy::FromZeros;
 
+#[cfg(feature = "state")]
+use crate::stored::{Sink, Spring, Stored};
 use crate::{heap::heap, prefetch, wire::Psn};
 
 /// One transmission. All zeros: none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromZeros, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromZeros, crate::stored::Stored)]
 pub(crate) struct Sent {
     /// Nanoseconds.
     pub(crate) time: i64,
@@ -44,9 +45,8 @@ pub(crate) const PLACES: u32 = 6;
 
 /// A ring that is indexed by the low bits of PSNs. It grows with the outstanding packets of the flow, up to a bound, and while all
 /// rings together have room: forged PSNs can make any number outstanding.
-#[derive(Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Default, crate::stored::Stored)]
 pub(crate) struct Ring {
-    #[serde(with = "slots")]
     slots: Box<[Sent]>,
     room: Option<Room>,
 }
@@ -92,43 +92,42 @@ impl Room {
     }
 }
 
-impl Serialize for Room {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        self.0.load(Ordering::Relaxed).serialize(to)
+#[cfg(feature = "state")]
+impl Stored for Room {
+    fn store(&self, to: &mut Sink<'_>) {
+        self.0.load(Ordering::Relaxed).store(to);
     }
-}
 
-/// A room of its own: the rings of an analysis [share](Ring::return_to) one again afterwards.
-impl<'de> Deserialize<'de> for Room {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Room, D::Error> {
-        Ok(Room(Arc::new(AtomicUsize::new(usize::deserialize(from)?))))
+    /// A room of its own: the rings of an analysis [share](Ring::return_to) one again afterwards.
+    fn restore(from: &mut Spring<'_>) -> Room {
+        Room(Arc::new(AtomicUsize::new(usize::restore(from))))
     }
 }
 
 /// The slots of a ring in the state of an analysis: how many there are, and those in use.
-pub(crate) mod slots {
-    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
-
-    use super::{LARGEST, Sent, empty};
-
-    pub(crate) fn serialize<S: Serializer>(slots: &[Sent], to: S) -> Result<S::Ok, S::Error> {
+#[cfg(feature = "state")]
+impl Stored for Box<[Sent]> {
+    fn store(&self, to: &mut Sink<'_>) {
         let is_used = |slot: &Sent| *slot != Sent::default();
-        let used: Vec<(u16, &Sent)> = (0..).zip(slots).filter(|(_, slot)| is_used(slot)).collect();
-        (slots.len() as u16, used).serialize(to)
+        let used: Vec<(u16, Sent)> =
+            (0..).zip(self.iter().copied()).filter(|(_, slot)| is_used(slot)).collect();
+        (self.len() as u16, used).store(to);
     }
 
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Box<[Sent]>, D::Error> {
-        let (len, used) = <(u16, Vec<(u16, Sent)>)>::deserialize(from)?;
-        let len = len as usize;
+    fn restore(from: &mut Spring<'_>) -> Box<[Sent]> {
+        let (len, used) = <(u16, Vec<(u16, Sent)>)>::restore(from);
+        let len = usize::from(len);
         if len > LARGEST || len > 0 && !len.is_power_of_two() {
-            return Err(D::Error::invalid_length(len, &"a power of two"));
+            return from.damage("a ring whose slots are no power of two");
         }
         let mut slots = if len == 0 { Box::default() } else { empty(len) };
         for (at, sent) in used {
-            let slot = slots.get_mut(at as usize);
-            *slot.ok_or_else(|| D::Error::invalid_length(at as usize, &"a slot of the ring"))? = sent;
+            match slots.get_mut(usize::from(at)) {
+                Some(slot) => *slot = sent,
+                None => return from.damage("a slot behind the end of a ring"),
+            }
         }
-        Ok(slots)
+        slots
     }
 }
 

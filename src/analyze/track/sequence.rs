@@ -29,12 +29,11 @@ use crate::{
     },
     heap::heap,
     report::RecoveryMode,
-    stored::roomy,
     wire::Psn,
 };
 
 /// The sequence. The fields that every packet needs come first.
-#[derive(Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Default, crate::stored::Stored)]
 #[repr(C)]
 pub(crate) struct Sequence {
     started: bool,
@@ -62,7 +61,7 @@ pub(crate) struct Sequence {
 }
 
 /// State that only a sequence with gaps or repetitions needs.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 pub(crate) struct Rare {
     pub(crate) holes: Holes,
     /// Skipped PSNs that are not missing: PSNs between the responses of READs.
@@ -78,9 +77,7 @@ pub(crate) struct Rare {
     pass_steps: u32,
     /// PSNs that earlier passes left out.
     pub(crate) pass_holes_left: u64,
-    #[serde(with = "roomy")]
     pending: Vec<GapFill>,
-    #[serde(with = "roomy")]
     undecided: Vec<GapFill>,
     /// It is not known which PSNs before this one were seen, unless the ring has them.
     unknown_below: u64,

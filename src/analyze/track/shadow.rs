@@ -4,10 +4,10 @@
 use std::collections::VecDeque;
 
 use super::push_last;
-use crate::{heap::heap, stored::roomy};
+use crate::heap::heap;
 
 /// What a flow shows of losses behind the tap, and how much of it is in their shadows.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 pub(crate) struct Shadow {
     /// Packets in shadows, counted among those that may be lost.
     hidden: u64,
@@ -19,14 +19,13 @@ pub(crate) struct Shadow {
     /// is known to have arrived.
     fastest: [Option<i64>; 2],
     /// The latest of them.
-    #[serde(with = "roomy")]
     asked: VecDeque<AskedFor>,
 }
 
 heap! { Shadow { asked } AskedFor {} }
 
 /// A packet that had passed the tap, and that the receiver asked for.
-#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, crate::stored::Stored)]
 pub(crate) struct AskedFor {
     /// So many nanoseconds after the two packets behind it.
     pub(crate) after: [Option<i64>; 2],

@@ -7,7 +7,7 @@ use crate::analyze::model::{FlowId, Space, Trigger};
 pub const QUIET_NS: i64 = 2_000;
 
 /// A time between two request packets of a flow in which it sent nothing.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
 #[non_exhaustive]
 pub struct Silence {
     /// The flow.
@@ -56,7 +56,7 @@ pub struct Silence {
 }
 
 /// A time between two READ responses of a flow in which it sent none.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
 #[non_exhaustive]
 pub struct DataSilence {
     /// The flow that the responses are of.
@@ -91,7 +91,7 @@ pub struct DataSilence {
 }
 
 /// A time in which a flow was silent on a link that it passes after the one where it is seen first.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
 #[non_exhaustive]
 pub struct PassingSilence {
     /// The flow.

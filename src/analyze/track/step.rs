@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// A packet of the sequence.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
 pub(crate) struct Packet {
     pub(crate) psn: Psn,
     /// Number of PSNs that it consumes.
@@ -106,7 +106,7 @@ impl Context<'_> {
 }
 
 /// A packet in a hole, its class undecided.
-#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, crate::stored::Stored)]
 pub(crate) struct GapFill {
     pub(crate) x: u64,
     pub(crate) end: u64,
@@ -131,7 +131,7 @@ pub(crate) struct GapFill {
 }
 
 /// A verdict on a packet that had to wait.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
 pub(crate) struct Resolved {
     pub(crate) fill: GapFill,
     pub(crate) class: Class,

@@ -8,19 +8,18 @@
 //! ```
 //!
 //! Numbers have the lowest byte first. A checksum is the CRC-32 of all bytes before it, but for other checksums. So every damage is
-//! found, and nothing is read of a block before it is checked. The blocks together are the state as postcard writes it, compressed
-//! by zstd where that is compiled in.
+//! found, and nothing is read of a block before it is checked. The blocks together are the state, its values as `stored` says,
+//! compressed by zstd where that is compiled in.
 
 use std::io::{self, Read, Write};
 
-use crc32fast::Hasher;
-use postcard::{Deserializer, Serializer, de_flavors, ser_flavors};
-
 use super::{Header, StateError};
+use crate::stored::{Damage, Sink, Spring, Stored, from_bytes, to_bytes};
+use crc32fast::Hasher;
 
 const MAGIC: [u8; 8] = *b"rdmwST\r\n";
 /// Raised when the file itself changes; types may change with each version.
-const FORMAT: u16 = 24;
+const FORMAT: u16 = 25;
 /// A longer header, or block, is damage.
 const MOST: usize = 1 << 20;
 const BLOCK: usize = 256 << 10;
@@ -28,20 +27,10 @@ const BLOCK: usize = 256 << 10;
 #[cfg(feature = "compression")]
 const LEVEL: i32 = 1;
 
-/// What the parts of a state are written to, one behind the other. Of one type, whatever the file is: so what writes the parts is
-/// compiled once.
-pub(super) type Sink<'a> = Serializer<Output<'a>>;
-/// What they are read from.
-pub(super) type Spring<'a> = Deserializer<'a, Input<'a>>;
-
 /// Writes a state: what `put` puts.
-pub(super) fn write(
-    to: &mut dyn Write,
-    header: &Header,
-    put: &mut dyn FnMut(&mut Sink) -> postcard::Result<()>,
-) -> io::Result<()> {
+pub(super) fn write(to: &mut dyn Write, header: &Header, put: &dyn Fn(&mut Sink<'_>)) -> io::Result<()> {
     let mut blocks = Blocks { to, crc: Hasher::new(), block: Vec::with_capacity(BLOCK) };
-    let known = postcard::to_allocvec(header).map_err(io::Error::other)?;
+    let known = to_bytes(header);
     blocks.put(&MAGIC)?;
     blocks.put(&FORMAT.to_le_bytes())?;
     blocks.put_checked(&known)?;
@@ -62,12 +51,11 @@ pub(super) fn is_state(mut from: impl Read) -> bool {
     fill(&mut from, &mut start).is_ok_and(|len| len == start.len()) && start == MAGIC
 }
 
-/// Reads a state, if `accept` accepts its header: `take` takes all of it.
-pub(super) fn read(
+/// Reads a state, if `accept` accepts its header.
+pub(super) fn read<T: Stored>(
     from: &mut dyn Read,
     accept: &mut dyn FnMut(&Header) -> Result<(), StateError>,
-    take: &mut dyn FnMut(&mut Spring) -> postcard::Result<()>,
-) -> Result<(), StateError> {
+) -> Result<T, StateError> {
     let mut start = [0; 10];
     let len = fill(from, &mut start).map_err(StateError::Io)?;
     let is_ours = start.starts_with(&MAGIC[..MAGIC.len().min(len)]) && len > 0;
@@ -84,25 +72,32 @@ pub(super) fn read(
     let mut checked = Checked { from, crc: Hasher::new(), block: Vec::new(), at: 0, is_over: false };
     checked.crc.update(&start);
     let known = checked.next().map_err(of_io)?;
-    let header: Header = postcard::from_bytes(known).map_err(|error| damaged(&error))?;
+    let header: Header = from_bytes(known).map_err(of_damage)?;
     accept(&header)?;
     checked.at = checked.block.len();
     #[cfg(feature = "compression")]
     if header.is_compressed {
         let mut packed = zstd::stream::Decoder::new(&mut checked).map_err(of_io)?;
-        decode(&mut packed, take)?;
+        let state = decode(&mut packed)?;
         // The end of the frame, and of the blocks.
         return match packed.read(&mut [0]).map_err(of_io)? {
-            0 => checked.end(),
+            0 => checked.end().map(|()| state),
             _ => Err(too_long()),
         };
     }
-    decode(&mut checked, take)?;
-    checked.end()
+    let state = decode(&mut checked)?;
+    checked.end().map(|()| state)
 }
 
 fn damaged(what: &dyn std::fmt::Display) -> StateError {
     StateError::Damaged(what.to_string())
+}
+
+fn of_damage(damage: Damage) -> StateError {
+    match damage {
+        Damage::Io(error) => of_io(error),
+        Damage::Wrong(what) => StateError::Damaged(what.into()),
+    }
 }
 
 fn cut() -> StateError {
@@ -249,140 +244,14 @@ impl Read for Checked<'_> {
     }
 }
 
-/// Bytes that are collected before they are passed on.
-const BUFFER: usize = 64 << 10;
-
-fn encode(to: &mut dyn Write, put: &mut dyn FnMut(&mut Sink) -> postcard::Result<()>) -> io::Result<()> {
-    let output = Output { to, buffer: Vec::with_capacity(BUFFER), error: None };
-    let mut serializer = Serializer { output };
-    let written = put(&mut serializer);
-    let Output { to, buffer, error } = serializer.output;
-    error.map_or(Ok(()), Err)?;
-    written.map_err(io::Error::other)?;
-    to.write_all(&buffer)
+fn encode(to: &mut dyn Write, put: &dyn Fn(&mut Sink<'_>)) -> io::Result<()> {
+    let mut sink = Sink::new(to);
+    put(&mut sink);
+    sink.end()
 }
 
-/// Where postcard writes to.
-pub(super) struct Output<'a> {
-    to: &'a mut dyn Write,
-    buffer: Vec<u8>,
-    /// postcard's errors have no room for it.
-    error: Option<io::Error>,
-}
-
-impl ser_flavors::Flavor for Output<'_> {
-    type Output = ();
-
-    #[inline]
-    fn try_push(&mut self, byte: u8) -> postcard::Result<()> {
-        self.try_extend(&[byte])
-    }
-
-    #[inline]
-    fn try_extend(&mut self, bytes: &[u8]) -> postcard::Result<()> {
-        self.buffer.extend_from_slice(bytes);
-        if self.buffer.len() >= BUFFER {
-            let written = self.to.write_all(&self.buffer);
-            self.buffer.clear();
-            if let Err(error) = written {
-                self.error = Some(error);
-                return Err(postcard::Error::SerializeBufferFull);
-            }
-        }
-        Ok(())
-    }
-
-    fn finalize(self) -> postcard::Result<()> {
-        Ok(())
-    }
-}
-
-fn decode(
-    from: &mut dyn Read,
-    take: &mut dyn FnMut(&mut Spring) -> postcard::Result<()>,
-) -> Result<(), StateError> {
-    let mut error = None;
-    let input = Input { from, error: &mut error, buffer: vec![0; BUFFER], at: 0, end: 0 };
-    let mut deserializer = Deserializer::from_flavor(input);
-    let taken = take(&mut deserializer);
-    let at_end = deserializer.finalize();
-    if let Some(error) = error {
-        return Err(of_io(error));
-    }
-    taken.map_err(|error| damaged(&error))?;
-    at_end.map_err(|_| too_long())
-}
-
-/// Where postcard reads from.
-pub(super) struct Input<'a> {
-    from: &'a mut dyn Read,
-    error: &'a mut Option<io::Error>,
-    buffer: Vec<u8>,
-    at: usize,
-    end: usize,
-}
-
-impl Input<'_> {
-    /// Reads more bytes behind those that are left. Returns whether there were any.
-    #[cold]
-    fn more(&mut self) -> postcard::Result<()> {
-        self.buffer.copy_within(self.at..self.end, 0);
-        (self.at, self.end) = (0, self.end - self.at);
-        if self.end == self.buffer.len() {
-            self.buffer.resize(2 * self.end, 0);
-        }
-        let read = self.from.read(&mut self.buffer[self.end..]);
-        match read {
-            Ok(0) => Err(postcard::Error::DeserializeUnexpectedEnd),
-            Ok(n) => {
-                self.end += n;
-                Ok(())
-            }
-            Err(error) => {
-                *self.error = Some(error);
-                Err(postcard::Error::DeserializeUnexpectedEnd)
-            }
-        }
-    }
-}
-
-impl<'de> de_flavors::Flavor<'de> for Input<'de> {
-    /// Nothing.
-    type Remainder = ();
-    type Source = ();
-
-    #[inline]
-    fn pop(&mut self) -> postcard::Result<u8> {
-        while self.at == self.end {
-            self.more()?;
-        }
-        self.at += 1;
-        Ok(self.buffer[self.at - 1])
-    }
-
-    /// Nothing in a state borrows.
-    fn try_take_n(&mut self, _: usize) -> postcard::Result<&'de [u8]> {
-        Err(postcard::Error::WontImplement)
-    }
-
-    fn try_take_n_temp<'a>(&'a mut self, len: usize) -> postcard::Result<&'a [u8]>
-    where
-        'de: 'a,
-    {
-        if len > MOST {
-            return Err(postcard::Error::DeserializeUnexpectedEnd);
-        }
-        while self.end - self.at < len {
-            self.more()?;
-        }
-        self.at += len;
-        Ok(&self.buffer[self.at - len..self.at])
-    }
-
-    fn finalize(self) -> postcard::Result<()> {
-        match self.at == self.end {
-            true => Ok(()),
-            false => Err(postcard::Error::DeserializeBadEncoding),
-        }
-    }
+fn decode<T: Stored>(from: &mut dyn Read) -> Result<T, StateError> {
+    let mut spring = Spring::new(from);
+    let state = T::restore(&mut spring);
+    spring.end().map(|()| state).map_err(of_damage)
 }

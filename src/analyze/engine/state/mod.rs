@@ -2,7 +2,7 @@
 //!
 //! The state is what is in memory: nothing is decided or brought up to date first, so that the report does not depend on where the
 //! frames were divided. What can be made again is left out: the hash table of flows. The types themselves say how they
-//! are written, by derives; so a file fits only the version that wrote it.
+//! are [kept](crate::stored), by derives; so a file fits only the version that wrote it. A metric of the user's derives serde's traits.
 
 mod file;
 
@@ -12,17 +12,19 @@ use std::{
     io::{self, Read, Write},
 };
 
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{Serialize, de::DeserializeOwned};
 
-use self::file::{Sink, Spring};
 use super::{Analysis, Intake, Shortened, Tracker};
-use crate::analyze::{
-    metric::{BuiltIn, Metric, Own},
-    model::Options,
+use crate::{
+    analyze::{
+        metric::{BuiltIn, Metric, Own},
+        model::Options,
+    },
+    stored::Stored,
 };
 
 /// What stands before the state.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, crate::stored::Stored)]
 struct Header {
     /// The crate's version.
     version: String,
@@ -37,37 +39,8 @@ struct Header {
     bounds: (u64, u64),
 }
 
-/// The state, to be written; but for the user's metric, which is behind it.
-#[derive(Serialize)]
-struct Out<'a> {
-    tracker: &'a Tracker,
-    built_in: &'a BuiltIn,
-    intake: &'a Intake,
-    shortened: &'a Shortened,
-}
-
-impl Out<'_> {
-    /// Here, not where the user's metric is known: what writes a thousand types is compiled with the library, not with each program.
-    fn put(&self, sink: &mut Sink) -> postcard::Result<()> {
-        self.serialize(sink)
-    }
-}
-
-/// The state, as it was read.
-#[derive(Deserialize)]
-struct In {
-    tracker: Tracker,
-    built_in: BuiltIn,
-    intake: Intake,
-    shortened: Shortened,
-}
-
-impl In {
-    /// As [`Out::put`].
-    fn take(spring: &mut Spring) -> postcard::Result<In> {
-        In::deserialize(spring)
-    }
-}
+/// The parts of an analysis, and the bytes of the user's metric.
+type Parts = (Tracker, BuiltIn, Intake, Shortened, Vec<u8>);
 
 /// Why an analysis cannot go on from a file.
 #[derive(Debug)]
@@ -270,11 +243,19 @@ impl Analysis {
     }
 
     fn save_own<M: Serialize>(&self, mut to: impl Write, own: &M) -> io::Result<()> {
+        let own = postcard::to_allocvec(own).map_err(io::Error::other)?;
+        self.write(&mut to, &Header::of::<M>(&self.tracker.options), own)
+    }
+
+    /// Here, not where the user's metric is known: what writes hundreds of types is compiled with the library, not with each program.
+    fn write(&self, to: &mut dyn Write, header: &Header, own: Vec<u8>) -> io::Result<()> {
         let Analysis { tracker, metrics: (built_in, _), intake, shortened } = self;
-        let header = Header::of::<M>(&tracker.options);
-        file::write(&mut to, &header, &mut |sink| {
-            Out { tracker, built_in, intake, shortened }.put(sink)?;
-            own.serialize(sink)
+        file::write(to, header, &|to| {
+            tracker.store(to);
+            built_in.store(to);
+            intake.store(to);
+            shortened.store(to);
+            own.store(to);
         })
     }
 
@@ -307,17 +288,19 @@ impl Analysis {
         mut from: impl Read,
     ) -> Result<(Analysis, M), StateError> {
         let now = Header::of::<M>(&options);
-        let (mut bounds, mut read) = (now.bounds, None);
+        let (analysis, own) = Analysis::read(options, &now, &mut from)?;
+        let own = postcard::from_bytes(&own).map_err(|error| StateError::Damaged(error.to_string()))?;
+        Ok((analysis, own))
+    }
+
+    /// As [`write`](Analysis::write), the other way.
+    fn read(options: Options, now: &Header, from: &mut dyn Read) -> Result<(Analysis, Vec<u8>), StateError> {
+        let mut bounds = now.bounds;
         let mut accept = |file: &Header| {
             bounds = file.bounds;
             now.accepts(file)
         };
-        file::read(&mut from, &mut accept, &mut |spring| {
-            read = Some((In::take(spring)?, M::deserialize(spring)?));
-            Ok(())
-        })?;
-        let empty = || StateError::Damaged("nothing was read".into());
-        let (In { tracker, built_in, intake, shortened }, own) = read.ok_or_else(empty)?;
+        let (tracker, built_in, intake, shortened, own): Parts = file::read(from, &mut accept)?;
         let metrics = (built_in, Own::default());
         let mut analysis = Analysis { tracker, metrics, intake, shortened };
         let tracker = &mut analysis.tracker;

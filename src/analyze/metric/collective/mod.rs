@@ -60,13 +60,12 @@ const MANY_WAITING: usize = 64;
 const SLOTS: [u64; 3] = [8, 64, 256];
 
 /// The metric.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 pub(crate) struct Collectives {
     is_active: bool,
-    #[serde(with = "crate::stored::roomy")]
     ways: Vec<Way>,
     places: HashMap<Key, u32, RandomState>,
-    #[serde(skip)]
+    #[stored(skip)]
     recent: Recent,
     connections: Vec<Connection>,
     /// Connections between two addresses, and those whose elements have a key.
@@ -74,7 +73,6 @@ pub(crate) struct Collectives {
     by_rkey: HashMap<u32, Vec<u32>, RandomState>,
     /// Ways between two addresses that have messages of no request.
     loose: HashMap<Pair, Vec<u32>, RandomState>,
-    #[serde(with = "crate::stored::roomy")]
     chunks: Vec<Chunk>,
     requests: usize,
     /// Requests and messages that were not kept.
@@ -85,7 +83,7 @@ pub(crate) struct Collectives {
 }
 
 /// One direction of one channel between two ranks.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, crate::stored::Stored)]
 struct Connection {
     /// Ways of clear-to-send WRITEs: one for each device. None where the elements were not captured.
     cts_ways: Vec<u32>,
@@ -105,7 +103,7 @@ struct Connection {
 }
 
 /// A request: what a receiver asked for, and what it got.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 struct Request {
     index: u64,
     cts: Option<Cts>,
@@ -115,7 +113,7 @@ struct Request {
     closed: usize,
 }
 
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, crate::stored::Stored)]
 struct Cts {
     frame: u64,
     time: i64,
@@ -124,12 +122,11 @@ struct Cts {
     /// When it was seen at a second place, on its way to the sender of the data.
     arrived: Option<i64>,
     acknowledged: Option<i64>,
-    way: u32,
     elements: Vec<Element>,
 }
 
 /// A message of a request.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, crate::stored::Stored)]
 struct Chunk {
     way: u32,
     va: u64,
@@ -401,7 +398,7 @@ impl Collectives {
             }
         }
         let (again, arrived, acknowledged) = (None, None, None);
-        let cts = Cts { frame, time, again, arrived, acknowledged, way: at, elements: slot.elements };
+        let cts = Cts { frame, time, again, arrived, acknowledged, elements: slot.elements };
         let place = (connection, of.requests.len() as u32);
         of.requests.push(Request { index: slot.index, cts: Some(cts), ..Request::default() });
         if let Some(way) = self.ways.get_mut(at as usize) {

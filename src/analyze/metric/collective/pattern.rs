@@ -271,8 +271,7 @@ impl Collectives {
             let (frame, time) = cts.first;
             let (again, acknowledged) = (cts.again, cts.acknowledged);
             let elements = Vec::new();
-            of.requests[n].cts =
-                Some(Cts { frame, time, again, arrived: None, acknowledged, way: at, elements });
+            of.requests[n].cts = Some(Cts { frame, time, again, arrived: None, acknowledged, elements });
         }
         of.cts_ways.push(at);
     }

@@ -17,13 +17,13 @@ const LARGE: u32 = 1024;
 const PACES: i64 = 2;
 
 /// The last packets of each adapter, and the adapters by their addresses.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 pub(super) struct Queues {
     all: Vec<Queue>,
     places: HashMap<Wide, u32, RandomState>,
 }
 
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 struct Queue {
     /// Queue pair, and time: of packets of one that follow each other, the last one. And whether there were several.
     recent: VecDeque<(u32, i64, bool)>,

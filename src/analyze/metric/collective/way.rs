@@ -30,7 +30,7 @@ pub(super) fn psn_after(psn: u32, packets: u32) -> u32 {
 }
 
 /// What a way is for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, crate::stored::Stored)]
 pub(super) enum Role {
     #[default]
     Unknown,
@@ -50,7 +50,7 @@ pub(super) enum Step {
 }
 
 /// The last transmission of a packet.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
 struct Sent {
     psn: u32,
     time: i64,
@@ -58,7 +58,7 @@ struct Sent {
     is_seen_again: bool,
 }
 
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, crate::stored::Stored)]
 pub(super) struct Way {
     pub(super) key: Key,
     /// Capture interface and TTL where it was seen first: other records of its packets are copies.
@@ -79,13 +79,11 @@ pub(super) struct Way {
     /// The packet before was one sent again, with this PSN.
     again: Option<u32>,
     /// Messages, the last ones, and how many of them are acknowledged.
-    #[serde(with = "crate::stored::roomy")]
     pub(super) chunks: VecDeque<u32>,
     pub(super) acknowledged: usize,
     /// The request whose message was the last one.
     pub(super) current: Option<(u32, u32)>,
     /// Messages of no request.
-    #[serde(with = "crate::stored::roomy")]
     pub(super) loose: Vec<u32>,
     /// From when a packet was sent, or missed, until it was sent again.
     pub(super) recoveries: Vec<(i64, i64)>,

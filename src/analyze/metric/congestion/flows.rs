@@ -36,7 +36,7 @@ const MOST_BINS: i64 = 1 << 12;
 pub(super) const COARSEST_NS: i64 = 64_000;
 
 /// What happened to a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, crate::stored::Stored)]
 pub(super) enum Happened {
     /// A data packet of it was marked.
     Mark,
@@ -46,7 +46,7 @@ pub(super) enum Happened {
     Nak,
 }
 
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
 pub(super) struct Event {
     pub(super) time: i64,
     /// The noted flow that the packet is of.
@@ -55,7 +55,7 @@ pub(super) struct Event {
 }
 
 /// What is counted of every flow.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
 #[repr(align(32))]
 pub(super) struct Slot {
     /// Its data packets that could be marked.
@@ -75,7 +75,7 @@ impl Default for Slot {
 }
 
 /// A flow that was marked, or has CNPs, or is slowed by CNPs.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, crate::stored::Stored)]
 pub(super) struct Noted {
     /// `None` once its number is another's.
     pub(super) flow: Option<FlowId>,
@@ -97,7 +97,6 @@ pub(super) struct Noted {
     left: Option<Slot>,
     /// Bytes on the wire by bin, from the capture's first CNP on, and since when they are counted, if it was marked or got CNPs;
     /// `None` where there are too many such flows.
-    #[serde(with = "crate::stored::roomy_option")]
     rate: Option<Vec<u32>>,
     rated_since: i64,
     /// How its rate changed with CNPs while bins were short enough to tell.
@@ -105,7 +104,7 @@ pub(super) struct Noted {
 }
 
 /// How a rate changed with single CNPs.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
 pub(super) struct Reaction {
     /// CNPs that were looked at.
     pub(super) cnps: u64,
@@ -113,12 +112,10 @@ pub(super) struct Reaction {
     pub(super) ratio: f64,
 }
 
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 pub(super) struct Marks {
     slots: PerFlow<Slot>,
-    #[serde(with = "crate::stored::roomy")]
     noted: Vec<Noted>,
-    #[serde(with = "crate::stored::roomy")]
     events: Vec<Event>,
     /// CNPs whose opposite was not known when they came: the ends of the data that the first of each slows, and when it came.
     awaited: HashMap<Ends, i64, RandomState>,

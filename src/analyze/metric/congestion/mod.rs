@@ -39,7 +39,7 @@ const MAX_KEYS: usize = 1 << 16;
 
 /// The metric. A packet costs a few additions, and a cache line of its flow; tables are looked into for CNPs, NAKs and marked
 /// packets only.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 pub struct Congestion {
     /// Packets: data or control (ACKs, NAKs, CNPs), by their ECN code point.
     packets: [[u64; 4]; 2],
@@ -61,14 +61,14 @@ pub struct Congestion {
 }
 
 /// The CNPs to a sender, and whether a packet of it was marked.
-#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, crate::stored::Stored)]
 struct Sender {
     cnps: u64,
     is_marked: bool,
 }
 
 /// The last NAK, and the last CNPs, from one address to another.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
 struct LastOfPair {
     nak: i64,
     cnps: [i64; 4],

@@ -27,11 +27,7 @@ const MANY_NEAR: u64 = 24;
 const MANY_GAPS: u64 = 64;
 
 /// CNPs that may keep a distance from each other: those of a queue pair, of a pair of addresses, of a sender.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-#[serde(bound(
-    serialize = "K: serde::Serialize + Hash + Eq",
-    deserialize = "K: serde::Deserialize<'de> + Hash + Eq"
-))]
+#[derive(Clone, Debug, crate::stored::Stored)]
 pub(super) struct Scope<K> {
     pub(super) last: HashMap<K, i64, RandomState>,
     pub(super) gaps: Option<Box<Gaps>>,
@@ -73,12 +69,10 @@ impl<K: Hash + Eq> Scope<K> {
 }
 
 /// Gaps between CNPs, and the least of each block of them. About 40 KiB.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, crate::stored::Stored)]
 pub(super) struct Gaps {
     samples: Distribution,
-    #[serde(with = "crate::stored::histogram")]
     all: Histogram<u32>,
-    #[serde(with = "crate::stored::histogram")]
     least: Histogram<u32>,
     block_least: u64,
     in_block: u32,

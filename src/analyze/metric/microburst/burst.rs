@@ -17,7 +17,7 @@ const MAX_SENDERS: usize = 8;
 pub(super) const EFFECTS: usize = BurstEffect::ALL.len();
 
 /// A cell that is over.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
 pub(super) struct Cell {
     pub(super) number: u32,
     pub(super) bytes: u32,
@@ -27,7 +27,7 @@ pub(super) struct Cell {
     pub(super) sums: [u64; 3],
 }
 
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, crate::stored::Stored)]
 pub(super) struct Burst {
     pub(super) number: u32,
     pub(super) start_ns: i64,
@@ -40,18 +40,16 @@ pub(super) struct Burst {
     /// The last cell that is its.
     pub(super) last: u32,
     pub(super) peaks: [u64; 3],
-    #[serde(with = "crate::stored::roomy")]
     pub(super) flows: Vec<FlowId>,
     /// What came of it.
     pub(super) effects: [u64; EFFECTS],
     pub(super) flow_count: u64,
     pub(super) sender_count: u64,
     /// Sender, bytes, flows: most bytes first.
-    #[serde(with = "crate::stored::roomy")]
     pub(super) senders: Vec<Sender>,
 }
 
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
 pub(super) struct Sender {
     pub(super) number: u32,
     pub(super) bytes: u64,
@@ -131,13 +129,12 @@ impl Burst {
 }
 
 /// The bursts of a second of a receiver: their number, and the largest ones.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 pub(super) struct Pending {
     count: u64,
     long: u64,
     with: [u64; EFFECTS],
     with_any: u64,
-    #[serde(with = "crate::stored::roomy")]
     bursts: Vec<Burst>,
 }
 
@@ -161,7 +158,7 @@ impl Pending {
 }
 
 /// A microburst.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, crate::stored::Stored)]
 pub(super) struct One {
     pub(super) receiver: u32,
     pub(super) mean_bps: u64,
@@ -169,13 +166,12 @@ pub(super) struct One {
 }
 
 /// All microbursts: their number, and the largest ones.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 pub(super) struct Found {
     pub(super) count: u64,
     pub(super) others: u64,
     pub(super) with: [u64; EFFECTS],
     pub(super) with_any: u64,
-    #[serde(with = "crate::stored::roomy")]
     pub(super) all: Vec<One>,
 }
 

@@ -53,14 +53,13 @@ const MAX_FLOWS: usize = 1 << 12;
 const NONE: u32 = u32::MAX;
 
 /// The metric. It belongs to the tracker, not to the list of metrics: it needs each packet.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, crate::stored::Stored)]
 pub(crate) struct Microbursts {
     /// The speed of all links, where they have one.
     speed_bps: Option<u64>,
     /// Half of the links' speed, in bytes in 10 µs; `u64::MAX` where the speed is not known.
     busy: u64,
     numbers: Numbers,
-    #[serde(with = "crate::stored::roomy")]
     receivers: Vec<Receiver>,
     senders: Senders,
     found: Found,
@@ -72,10 +71,10 @@ pub(crate) struct Microbursts {
 heap! { Microbursts { receivers, numbers, found } }
 
 /// Who sends to receivers, and which of them have bursts.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, crate::stored::Stored)]
 struct Senders {
     flows: PerFlow<OfFlow>,
-    recent: Box<[Passed]>,
+    recent: Vec<Passed>,
     passed: usize,
     /// Bursts so far: each has a number.
     bursts: u32,
@@ -84,7 +83,7 @@ struct Senders {
 }
 
 /// What is kept of a flow.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
 struct OfFlow {
     /// Its source and destination, by their numbers.
     sender: u32,
@@ -100,7 +99,7 @@ impl Default for OfFlow {
     }
 }
 
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
 struct Passed {
     time: i64,
     flow: FlowId,
@@ -133,7 +132,7 @@ impl Microbursts {
             receivers: Vec::new(),
             senders: Senders {
                 flows: PerFlow::default(),
-                recent: vec![nothing; RECENT].into(),
+                recent: vec![nothing; RECENT],
                 passed: 0,
                 bursts: 0,
                 lately: Vec::new(),

@@ -13,7 +13,7 @@ use crate::{
 const SECOND_NS: i64 = 1_000_000_000;
 
 /// What is kept of a receiver. The first fields are those that each packet changes.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, crate::stored::Stored)]
 #[repr(align(64))]
 pub(super) struct Receiver {
     /// When the cell at hand begins, and how long it is for packets that only add to it.

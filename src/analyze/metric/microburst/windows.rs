@@ -2,6 +2,8 @@
 
 use super::WINDOWS;
 use crate::heap::heap;
+#[cfg(feature = "state")]
+use crate::stored::{Sink, Spring, Stored};
 
 /// Cells that the longest window may hold, the one that just came included, as a power of two.
 const MOST_CELLS: usize = (WINDOWS[2] as usize + 1).next_power_of_two();
@@ -10,8 +12,7 @@ const MOST_CELLS: usize = (WINDOWS[2] as usize + 1).next_power_of_two();
 type OfCell = (u32, u32);
 
 /// The cells of the last millisecond that have bytes.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
-#[serde(into = "Stored", from = "Stored")]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Windows {
     /// A ring, as long as a power of two: the place of a cell is its count modulo that.
     ring: Vec<OfCell>,
@@ -140,12 +141,12 @@ impl Windows {
     fn make_room(&mut self) {
         self.advance(2);
         if self.count.wrapping_sub(self.windows[2].begin) as usize >= self.ring.len() {
-            *self = Windows::of(Stored::of(self, (self.ring.len() * 2).max(4)));
+            *self = Windows::of(Kept::of(self, (self.ring.len() * 2).max(4)));
         }
     }
 
-    fn of(stored: Stored) -> Windows {
-        let Stored { room, cells, within, total, sums, peaks } = stored;
+    fn of(kept: Kept) -> Windows {
+        let Kept { room, cells, within, total, sums, peaks } = kept;
         let last = cells.last().map_or(0, |&(number, _)| number);
         let count = cells.len() as u32;
         let room = match (room as usize).min(MOST_CELLS).max(cells.len()) {
@@ -166,8 +167,8 @@ impl Windows {
 }
 
 /// What the state of an analysis keeps.
-#[derive(serde::Serialize, serde::Deserialize)]
-struct Stored {
+#[derive(crate::stored::Stored)]
+struct Kept {
     room: u32,
     cells: Vec<OfCell>,
     within: [u32; 3],
@@ -176,11 +177,11 @@ struct Stored {
     peaks: [u64; 3],
 }
 
-impl Stored {
+impl Kept {
     /// With this much room.
-    fn of(windows: &mut Windows, room: usize) -> Stored {
+    fn of(windows: &mut Windows, room: usize) -> Kept {
         let sums = windows.sums();
-        Stored {
+        Kept {
             room: room as u32,
             cells: windows.since(windows.windows[2].begin).collect(),
             within: windows.windows.map(|window| windows.count.wrapping_sub(window.begin)),
@@ -191,15 +192,14 @@ impl Stored {
     }
 }
 
-impl From<Windows> for Stored {
-    fn from(mut windows: Windows) -> Stored {
-        let room = windows.ring.len();
-        Stored::of(&mut windows, room)
+#[cfg(feature = "state")]
+impl Stored for Windows {
+    fn store(&self, to: &mut Sink<'_>) {
+        let room = self.ring.len();
+        Kept::of(&mut self.clone(), room).store(to);
     }
-}
 
-impl From<Stored> for Windows {
-    fn from(stored: Stored) -> Windows {
-        Windows::of(stored)
+    fn restore(from: &mut Spring<'_>) -> Windows {
+        Windows::of(Kept::restore(from))
     }
 }

@@ -13,7 +13,7 @@ use crate::{
 const COPY_NS: i64 = 20_000_000;
 
 /// What was said of one connection, or of one question for a service's queue pair.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, crate::stored::Stored)]
 pub(super) struct Dialog {
     /// From the active side to the passive one, to the queue pair of management.
     pub(super) key: Key,
@@ -29,7 +29,6 @@ pub(super) struct Dialog {
     /// Of SIDR: status and queue key.
     pub(super) resolution: Option<(u8, u32)>,
     /// Messages by kind and side, in the order in which they first came.
-    #[serde(with = "crate::stored::roomy")]
     pub(super) heard: Vec<Heard>,
     /// The longest time that a side asked for, in nanoseconds.
     pub(super) wait_ns: u64,
@@ -40,7 +39,7 @@ pub(super) struct Dialog {
 }
 
 /// The messages of one kind from one side.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
 pub(super) struct Heard {
     pub(super) what: What,
     pub(super) from_passive: bool,
@@ -54,7 +53,7 @@ pub(super) struct Heard {
 }
 
 /// Kinds of messages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, crate::stored::Stored)]
 pub(super) enum What {
     Req,
     Mra,
@@ -89,7 +88,7 @@ impl What {
 }
 
 /// What a REQ or SIDR_REQ says.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 pub(super) struct Request {
     pub(super) transaction: u64,
     pub(super) service: u64,
@@ -101,7 +100,7 @@ pub(super) struct Request {
 }
 
 /// What each side says of itself, in its REQ or REP.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
 pub(super) struct Own {
     pub(super) starting_psn: u32,
     pub(super) ca_guid: u64,
@@ -113,7 +112,7 @@ pub(super) struct Own {
 }
 
 /// The terms of a connection.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
 pub(super) struct Terms {
     pub(super) own: Own,
     pub(super) transport: u8,
@@ -132,7 +131,7 @@ pub(super) struct Terms {
 }
 
 /// What RDMA-CM's header says.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
 pub(super) struct Addresses {
     pub(super) src_port: u16,
     /// Of who asks, and of who is asked.
@@ -140,7 +139,7 @@ pub(super) struct Addresses {
 }
 
 /// What a REP says.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, crate::stored::Stored)]
 pub(super) struct Reply {
     pub(super) own: Own,
     pub(super) ack_delay: u8,
@@ -148,7 +147,7 @@ pub(super) struct Reply {
 }
 
 /// What a REJ says.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, crate::stored::Stored)]
 pub(super) struct Rejection {
     pub(super) by_passive: bool,
     pub(super) reason: u16,

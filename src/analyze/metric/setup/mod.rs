@@ -24,9 +24,8 @@ pub(crate) use rows::{Passed, Traffic};
 const MAX_DIALOGS: usize = 1 << 14;
 
 /// The metric.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 pub struct Setups {
-    #[serde(with = "crate::stored::roomy")]
     all: Vec<Dialog>,
     /// By an ID, and the addresses of the host that gave it and of its peer: the connection, and whether that is its passive side.
     ends: HashMap<(u32, Key), (u32, bool), RandomState>,

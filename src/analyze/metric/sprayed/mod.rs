@@ -24,7 +24,7 @@ const SHOWN: u8 = 3;
 const GRACE: u64 = 256;
 
 /// Requests of one sender to one receiver.
-#[derive(Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, crate::stored::Stored)]
 pub(crate) struct Sprayed {
     /// One past the highest PSN, counted on through wraps.
     hi: u64,
@@ -36,7 +36,6 @@ pub(crate) struct Sprayed {
     last_again: Option<u64>,
     begin: i64,
     /// What is known of the last PSNs.
-    #[serde(with = "crate::stored::roomy")]
     ring: Vec<Slot>,
     ways: Ways,
     messages: VecDeque<Message>,
@@ -50,7 +49,7 @@ pub(crate) struct Sprayed {
 }
 
 /// What is counted of them.
-#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, crate::stored::Stored)]
 pub(crate) struct Sums {
     pub(crate) packets: u64,
     /// Retransmissions: they say so, or their PSN came before, or was NACKed.
@@ -77,7 +76,7 @@ pub(crate) struct Sums {
 }
 
 /// What is known of a PSN.
-#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, crate::stored::Stored)]
 struct Slot {
     /// How often the ring was filled before it; 0: nothing is known.
     lap: u32,
@@ -108,7 +107,7 @@ const RESENT: u8 = 1 << 6;
 const MISSED: u8 = 1 << 7;
 
 /// A message that is not complete.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
 struct Message {
     id: u16,
     first_ns: i64,

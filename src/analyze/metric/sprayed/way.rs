@@ -22,11 +22,11 @@ const SLOW: u64 = 2;
 const ENOUGH: u64 = 4;
 
 /// All of one sender to one receiver, in the order of their first packets.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
-pub(crate) struct Ways(#[serde(with = "crate::stored::roomy")] Vec<Way>);
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
+pub(crate) struct Ways(Vec<Way>);
 
 /// What tells one path from another.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, crate::stored::Stored)]
 pub(crate) struct Entropy {
     /// The low 16 bits of the flow label.
     pub(crate) label: u16,
@@ -36,7 +36,7 @@ pub(crate) struct Entropy {
 }
 
 /// A path.
-#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, crate::stored::Stored)]
 pub(super) struct Way {
     pub(super) entropy: Entropy,
     pub(super) tally: Tally,

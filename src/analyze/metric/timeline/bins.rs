@@ -10,7 +10,7 @@ pub(super) const FINEST_NS: i64 = 1_000;
 pub(super) const MOST: i64 = 1024;
 
 /// One bin.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, crate::stored::Stored)]
 pub struct Bin {
     /// Its number: it begins at the axis's `origin_ns` plus so many times its `width_ns`.
     pub at: u32,

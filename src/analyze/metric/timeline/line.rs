@@ -15,7 +15,7 @@ use crate::{
 pub type Ends = (Address, Address, u32);
 
 /// PSNs that were passed over when a later one came.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, crate::stored::Stored)]
 pub struct Hole {
     /// Their PSN space.
     pub space: Space,
@@ -46,9 +46,8 @@ impl Hole {
 }
 
 /// Latencies one by one, in the order of time. Where there are too many, the longer one of two is kept.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 pub struct Samples {
-    #[serde(with = "crate::stored::roomy")]
     kept: Vec<Measured>,
     /// How many were measured.
     pub measured: u64,
@@ -95,7 +94,7 @@ const EVENTS: usize = 8192;
 const LAST_HOLES: usize = 256;
 
 /// What is kept of one flow: of its packets in one direction. A queue pair number that is used again continues its line.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, crate::stored::Stored)]
 pub struct Line {
     /// Which flow.
     pub ends: Ends,
@@ -106,7 +105,6 @@ pub struct Line {
     /// All else, in the order in which it was decided.
     pub events: Track,
     /// PSNs that were passed over.
-    #[serde(with = "crate::stored::roomy")]
     pub holes: Vec<Hole>,
     /// Latencies of its requests, by [`What`](super::What).
     pub latency: [Samples; 4],

@@ -71,12 +71,11 @@ const MEASURED: u64 = 1 << 14;
 const MEASURED_SOON: u64 = 1 << 10;
 
 /// The metric.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, crate::stored::Stored)]
 pub struct Timeline {
     wanted: Vec<Ends>,
     budget: usize,
     axis: Option<Axis>,
-    #[serde(with = "crate::stored::roomy")]
     lines: Vec<Slot>,
     /// Lines of flows that are over. They are large, come and go: in boxes, there is no room for those that are gone.
     #[allow(clippy::vec_box)]
@@ -90,7 +89,7 @@ pub struct Timeline {
     left_out: u64,
 }
 
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 enum Slot {
     #[default]
     Unseen,
@@ -448,5 +447,22 @@ impl Metric for Timeline {
         let at = axis.at(time_ns).max(0);
         let Range { start, end } = axis.span(at);
         if at == 0 { i64::MIN..end } else { start..end }
+    }
+}
+
+/// As a metric of the user's is kept: its bytes.
+#[cfg(feature = "state")]
+impl serde::Serialize for Timeline {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        crate::stored::to_bytes(self).serialize(to)
+    }
+}
+
+#[cfg(feature = "state")]
+impl<'de> serde::Deserialize<'de> for Timeline {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Timeline, D::Error> {
+        let bytes = Vec::<u8>::deserialize(from)?;
+        crate::stored::from_bytes(&bytes)
+            .map_err(|damage| serde::de::Error::custom(format_args!("{damage:?}")))
     }
 }

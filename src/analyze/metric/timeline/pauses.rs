@@ -8,7 +8,7 @@ use crate::{analyze::network::Paused, wire::Mac};
 const MAX_KEPT: usize = 1 << 18;
 
 /// By sender and priority, in the order of time.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 pub(super) struct Pauses(BTreeMap<(u16, Mac, Option<u8>), Vec<Paused>>);
 
 impl Pauses {

@@ -3,7 +3,7 @@
 use crate::{analyze::model::Space, wire::Psn};
 
 /// What the packets of a stretch are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, crate::stored::Stored)]
 pub enum Kind {
     /// Sent for the first time, in order or after a gap.
     New,
@@ -61,7 +61,7 @@ impl Kind {
 
 /// Packets of one kind that follow each other. Between the first and the last, a straight line is near the truth: no further off
 /// in time than the track's grain.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, crate::stored::Stored)]
 pub struct Stretch {
     /// What they are.
     pub kind: Kind,
@@ -117,9 +117,8 @@ impl Stretch {
 
 /// Stretches of one flow, in the order in which they were decided. When there are too many, those that follow each other become
 /// one: nothing is left out.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, crate::stored::Stored)]
 pub struct Track {
-    #[serde(with = "crate::stored::roomy")]
     stretches: Vec<Stretch>,
     /// Longest time of a stretch of several packets, in nanoseconds.
     grain_ns: i64,

@@ -27,7 +27,7 @@ const NO_ROW: u16 = u16::MAX;
 const ANY_QP: u32 = 0;
 
 /// What a flow remembers of its rows: those of its data, requests, answers and CNPs.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
 pub(super) struct Rows([u16; 4]);
 
 impl Default for Rows {
@@ -37,7 +37,7 @@ impl Default for Rows {
 }
 
 /// What a row is of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, crate::stored::Stored)]
 pub(super) struct Place {
     pub(super) key: Key,
     kind: u8,
@@ -71,7 +71,7 @@ impl Place {
 }
 
 /// What is counted.
-#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, crate::stored::Stored)]
 pub(super) struct Counts {
     pub(super) packets: u64,
     pub(super) bytes: u64,
@@ -89,11 +89,10 @@ impl Counts {
     }
 }
 
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 pub(super) struct Pairs {
     /// Rows of queue pairs, at most.
     most: usize,
-    #[serde(with = "crate::stored::roomy")]
     rows: Vec<(Place, Counts)>,
     places: HashMap<Place, u16, RandomState>,
     /// What has no row.

@@ -17,7 +17,7 @@ use crate::{
 
 const BITS_OF_PSN: u32 = 32;
 
-#[derive(Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, crate::stored::Stored)]
 pub(super) struct Side {
     /// `None` before the first request.
     sprayed: Option<Box<Sprayed>>,

@@ -14,24 +14,24 @@ use crate::{
 const MAX_COUNTS: usize = 256;
 
 /// How often each NACK, operation and return code was there.
-#[derive(Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Default, crate::stored::Stored)]
 pub(super) struct Named(BTreeMap<(What, u8), Counted>);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, crate::stored::Stored)]
 enum What {
     Nack,
     Operation,
     ReturnCode,
 }
 
-#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, crate::stored::Stored)]
 struct Counted {
     count: u64,
     bytes: u64,
 }
 
 /// What the receiver said.
-#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, crate::stored::Stored)]
 pub(super) struct Answers {
     /// Acknowledgements, or responses.
     pub(super) acks: u64,

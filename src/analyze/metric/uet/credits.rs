@@ -4,7 +4,7 @@
 
 use crate::wire::{PdsControl, PdsControlType};
 
-#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, crate::stored::Stored)]
 pub(super) struct Credits {
     /// What is wanted and given in all, as said last.
     pub(super) target: Option<u32>,

@@ -20,7 +20,7 @@ use crate::{
 /// Requests that are remembered, of each pair of addresses.
 const REMEMBERED: usize = 1 << 11;
 
-#[derive(Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, crate::stored::Stored)]
 pub(super) struct Exchange {
     is_idempotent: bool,
     first_frame: u64,
@@ -36,7 +36,7 @@ pub(super) struct Exchange {
 }
 
 /// A request.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
 struct Known {
     /// When its last transmission came, and on which path: `None`, the tap saw none.
     sent: Option<(i64, u16)>,

@@ -93,7 +93,7 @@ impl Message {
 }
 
 /// Which requests came trimmed.
-#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, crate::stored::Stored)]
 pub(super) struct Trims {
     /// The payload of packets that are not the last of their message, where one was whole.
     full: u32,

@@ -34,7 +34,7 @@ const MAX_CONTEXTS: usize = 1024;
 const SHARE: usize = 8;
 
 /// The metric.
-#[derive(Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Default, crate::stored::Stored)]
 pub struct Uet {
     verifies: bool,
     most: [usize; 2],

@@ -12,7 +12,7 @@ use crate::{
 
 /// The first silences of a flow, where they are nothing but waiting, idleness, its pace, and what nothing explains. Most flows of large captures have no others,
 /// and no sums of their own.
-#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, crate::stored::Stored)]
 pub(super) struct Early {
     /// When the flow's requests, or its data, began.
     pub(super) start: i64,
@@ -86,7 +86,7 @@ impl Early {
 }
 
 /// Silences in the middle of messages: their sum and number.
-#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, crate::stored::Stored)]
 pub(super) struct Pace(u64, u32);
 
 impl Pace {
@@ -112,7 +112,7 @@ impl Pace {
 }
 
 /// What the time of one flow's requests, or READ data, went to.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, crate::stored::Stored)]
 pub(super) struct TimeBudget {
     pub(super) flow: FlowId,
     /// Whether it is about its requests, or about its READ data.
@@ -151,7 +151,7 @@ pub(super) struct TimeBudget {
 }
 
 /// What pauses of a priority would have taken of a flow's time.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 struct Other {
     from: [u64; CAUSES],
     times: u32,

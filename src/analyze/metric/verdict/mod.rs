@@ -57,11 +57,10 @@ const CAUSES: usize = TimeCause::ALL.len();
 const NONE: u32 = u32::MAX;
 
 /// The metric. A packet costs an addition; a silence, a few dozen.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 pub struct Verdicts {
     /// By PSN space: of the requests of flows, and of the READ data that they carry.
     flows: [PerFlow<OfFlow>; 2],
-    #[serde(with = "crate::stored::roomy")]
     budgets: Vec<TimeBudget>,
     free: Vec<u32>,
     stops: Vec<Stop>,
@@ -72,7 +71,7 @@ pub struct Verdicts {
     are_untold: bool,
 }
 
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
 struct OfFlow {
     /// Bytes on the wire of its requests, or of its data.
     bytes: u64,

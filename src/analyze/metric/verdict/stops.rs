@@ -15,7 +15,7 @@ const MAX_SOURCES: usize = 16;
 /// A sender that goes on so soon after a pause had waited for its end.
 pub(super) const HELD_NS: i64 = 5_000;
 /// What the pauses of one source did to one flow.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
 pub(super) struct Stopped {
     pub(super) source: u8,
     /// When the flow began on that link.
@@ -52,7 +52,7 @@ impl Stopped {
 pub(super) type Done<'a> = dyn Fn(i64) -> Option<u64> + 'a;
 
 /// The last pause that stopped a flow.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
 struct Last {
     source: u8,
     since: i64,
@@ -60,7 +60,7 @@ struct Last {
 }
 
 /// The pauses of all sources that stopped one flow.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 pub(super) struct Stops {
     of: Vec<Stopped>,
     last: Option<Last>,

@@ -29,7 +29,7 @@ pub(super) struct Frame {
     pub(super) after_mark: bool,
 }
 
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 pub(super) struct Ledger {
     frames: u64,
     xoff: u64,
@@ -58,7 +58,7 @@ pub(super) struct Ledger {
 }
 
 /// One pause.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
 pub(super) struct Open {
     frame: u64,
     pub(super) start: i64,

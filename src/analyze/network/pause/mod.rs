@@ -51,7 +51,7 @@ const RESPONSE_NS: i64 = 5_000;
 const LONG_WAY_NS: i64 = 100_000;
 
 /// All pauses. A sender costs about 800 bytes.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 pub(crate) struct Pauses {
     /// By interface and address: priorities 0 to 7, then all of them at once (802.3x).
     senders: HashMap<(u16, Mac), Box<[Ledger; PRIORITIES + 1]>, RandomState>,
@@ -82,7 +82,7 @@ pub(crate) struct Pauses {
 }
 
 /// A sender that asks for pauses of one priority.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, crate::stored::Stored)]
 pub(crate) struct PauseSource {
     pub(crate) interface: u16,
     pub(crate) sender: Mac,
@@ -98,7 +98,7 @@ impl PauseSource {
 }
 
 /// A part of a pause, and the number of its source.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
 pub(crate) struct Stop {
     pub(crate) from: i64,
     pub(crate) to: i64,
@@ -112,7 +112,7 @@ pub(crate) struct Stop {
 }
 
 /// A time for which a sender asked a link to be silent.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, crate::stored::Stored)]
 #[non_exhaustive]
 pub struct Paused {
     /// The interface of the capture.

@@ -20,7 +20,7 @@ const MAX_PAIRS: usize = 1 << 12;
 const MAX_KEPT: usize = 1 << 16;
 
 /// The last frame in each pause: by the number of the pause's source, and by the frame's own source and destination.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 pub(super) struct Responses {
     pairs: HashMap<(u8, Address, Address), Pair, RandomState>,
     /// Of pauses before the last one of each pair.
@@ -28,7 +28,7 @@ pub(super) struct Responses {
     are_too_many: bool,
 }
 
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
 struct Pair {
     number: u32,
     since: i64,
@@ -36,7 +36,7 @@ struct Pair {
 }
 
 /// The last frame of a pair in the pause since then.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
 struct Last {
     pair: u32,
     since: i64,

@@ -6,14 +6,14 @@ use crate::{analyze::model::StormProfile, report::Storm};
 const MAX_STORMS: usize = 64;
 
 /// The watchdog of one queue.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 pub(super) struct Watchdog {
     now: Option<Stretch>,
     storms: Vec<Storm>,
 }
 
 /// Pauses that follow each other so closely that the watchdog takes them together.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
 struct Stretch {
     start: i64,
     end: i64,

@@ -22,13 +22,13 @@ const REACTION_NS: i64 = 2_000;
 const LARGEST_FRAME: u64 = 9_216 + 38;
 
 /// Frames that came late into pauses: by the number of the pause's source, and by their own source and destination.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 pub(super) struct Violations {
     late: HashMap<(u8, Address, Address), Late, RandomState>,
     not_kept: u64,
 }
 
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
 struct Late {
     frames: u64,
     first: u64,

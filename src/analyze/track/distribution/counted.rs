@@ -3,15 +3,15 @@
 
 use hdrhistogram::{Counter, Histogram};
 
-use crate::{heap::Heap, stored::histogram};
+use crate::{heap::Heap, stored::came};
 
 use super::due;
 
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, crate::stored::Stored)]
 pub(super) enum Counted {
-    Bytes(#[serde(with = "histogram")] Histogram<u8>),
-    Shorts(#[serde(with = "histogram")] Histogram<u16>),
-    Longs(#[serde(with = "histogram")] Histogram<u32>),
+    Bytes(Histogram<u8>),
+    Shorts(Histogram<u16>),
+    Longs(Histogram<u32>),
 }
 
 /// Two significant digits: values are told apart to one in a hundred.
@@ -91,7 +91,7 @@ impl Counted {
 
     /// Calls `show` with the largest value of each bucket that has samples, and their number.
     pub(super) fn each(&self, mut show: impl FnMut(u64, u64)) {
-        of_each!(self, histogram => for (value, count) in histogram::values(histogram) {
+        of_each!(self, histogram => for (value, count) in came(histogram) {
             show(histogram.highest_equivalent(value), count.into());
         });
     }
@@ -121,14 +121,14 @@ impl Heap for Counted {
 #[cold]
 fn wider<C: Counter, W: Counter + From<C>>(narrow: &Histogram<C>) -> Histogram<W> {
     let mut wide = Histogram::new_from(narrow);
-    for (value, count) in histogram::values(narrow) {
+    for (value, count) in came(narrow) {
         let _ = wide.record_n(value, count.into());
     }
     wide
 }
 
 /// The position of the 99th percentile in a histogram.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 pub(super) struct Followed {
     /// The smallest value in the percentile's bucket.
     low: u64,

@@ -3,20 +3,18 @@
 use crate::{
     heap::{Heap, heap},
     report::Summary,
-    stored::roomy,
 };
 
 use super::{Totals, due};
 
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, crate::stored::Stored)]
 pub(super) struct Octaves {
     pub(super) totals: Totals,
     /// By the number of bits of the values, the smallest first; 65 at most.
-    #[serde(with = "roomy")]
     counts: Vec<Octave>,
 }
 
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
 struct Octave {
     bits: u32,
     count: u64,

@@ -3,20 +3,19 @@
 use crate::{
     heap::{Heap, heap},
     prefetch,
-    stored::roomy,
 };
 
 use super::Totals;
 
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, crate::stored::Stored)]
 pub(super) enum Samples {
-    Narrow(#[serde(with = "roomy")] Vec<u32>),
+    Narrow(Vec<u32>),
     /// Boxed, so that flows are smaller.
     Wide(Box<Wide>),
 }
 
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-pub(super) struct Wide(#[serde(with = "roomy")] Vec<u64>);
+#[derive(Clone, Debug, crate::stored::Stored)]
+pub(super) struct Wide(Vec<u64>);
 
 heap! { Wide { 0 } }
 

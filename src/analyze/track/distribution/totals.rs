@@ -3,7 +3,7 @@
 use crate::report::Summary;
 
 /// Count, extremes and sum of samples.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
 pub(crate) struct Totals {
     pub(crate) count: u64,
     /// All ones without samples.

@@ -11,19 +11,17 @@ use crate::{
         push_last,
     },
     heap::heap,
-    stored::roomy,
     wire::Psn,
 };
 
 /// Where the requests of a flow are recorded first, and what was answered at another tap.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, crate::stored::Stored)]
 pub(super) struct Away {
     /// The interface of the requests.
     home: u16,
     /// The answer at hand was recorded at another one.
     is_away: bool,
     /// What is measured when its answer comes home: the PSN that ends it, and when it began.
-    #[serde(with = "roomy")]
     waiting: VecDeque<(What, u64, i64)>,
 }
 

@@ -8,7 +8,7 @@ use crate::opcode::{Operation, Position};
 
 /// The first, the last or the only packet of a message. At the end of the list, it may also be a middle packet of a message
 /// whose first packet is missing.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
 pub(crate) struct Edge {
     x: u64,
     /// PSNs.

@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 
-use crate::{analyze::track::on_demand::quiet, heap::heap, stored::roomy};
+use crate::{analyze::track::on_demand::quiet, heap::heap};
 
 /// A READ or atomic whose response is still to come, or came recently.
-#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, crate::stored::Stored)]
 pub(crate) struct Read {
     pub(crate) first: u64,
     /// One past its last PSN.
@@ -41,9 +41,8 @@ impl Read {
 }
 
 /// State that only flows with READs or atomics need.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 pub(super) struct Reads {
-    #[serde(with = "roomy")]
     pub(super) list: VecDeque<Read>,
     /// No READ of the list ends beyond this PSN.
     pub(super) end: u64,

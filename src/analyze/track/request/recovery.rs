@@ -28,11 +28,10 @@ use crate::{
     },
     heap::heap,
     report,
-    stored::roomy,
     wire::Psn,
 };
 
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
 pub(crate) struct Asked {
     pub(crate) x: u64,
     pub(crate) time: i64,
@@ -47,7 +46,7 @@ pub(crate) struct Asked {
     pub(crate) was_late: bool,
 }
 
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
 pub(crate) struct NotReady {
     pub(crate) x: u64,
     pub(crate) time: i64,
@@ -55,7 +54,7 @@ pub(crate) struct NotReady {
 }
 
 /// A loss or a timeout, and the recovery from it.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
 pub(crate) struct Episode {
     pub(crate) trigger: Trigger,
     /// Where the packet was lost; `None` if that is not known.
@@ -92,7 +91,7 @@ pub(crate) struct Episode {
 }
 
 /// A packet that passed the tap and that the responder asked for.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
 pub(crate) struct LostBehind {
     pub(crate) x: u64,
     /// At most so many packets were lost with it.
@@ -107,7 +106,7 @@ pub(crate) struct LostBehind {
 }
 
 /// A timeout whose cause shows only later.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
 pub(crate) struct Suspect {
     pub(crate) x: u64,
     pub(crate) end: u64,
@@ -118,11 +117,10 @@ pub(crate) struct Suspect {
 }
 
 /// The undecided state of a flow that had trouble.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 pub(crate) struct Trouble {
     pub(crate) asked: Option<Asked>,
     /// NAKs before that, of other packets, whose answers have not come: receivers that keep early packets ask for many.
-    #[serde(with = "roomy")]
     pub(crate) asked_before: VecDeque<Asked>,
     pub(crate) not_ready: Option<NotReady>,
     /// When the responder last requested a packet again.
@@ -140,7 +138,6 @@ pub(crate) struct Trouble {
     /// What it may have sent before it went back, unseen.
     pub(super) tails: Tails,
     /// Silences in which a timer may have expired, and more may have been lost.
-    #[serde(with = "roomy")]
     pub(super) waits: VecDeque<Wait>,
     /// Repetitions before the one that was asked for, of a sender that goes back: they were sent, and did not come.
     pub(super) repeated_unseen: u64,
@@ -152,7 +149,6 @@ pub(crate) struct Trouble {
     pub(crate) flawed: u64,
     pub(crate) flaw: Flaw,
     /// Gaps filled by corrupt or trimmed packets: range, count, which flaw.
-    #[serde(with = "roomy")]
     pub(crate) flawed_gaps: VecDeque<(std::ops::Range<u64>, u64, Flaw)>,
     pub(crate) lost_behind: Option<LostBehind>,
     pub(crate) lost_behind_sure: u32,

@@ -21,13 +21,12 @@ use crate::{
 };
 
 /// Consecutive requests, or consecutive READ responses.
-#[derive(Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Default, crate::stored::Stored)]
 pub(crate) struct RunState {
     /// The next PSN, unwrapped.
     next: u64,
     /// Time of the last packet.
     time: i64,
-    #[serde(with = "ring::slots")]
     ring: Box<[Sent]>,
     /// The PSN at which the run ends in any case; the low bits.
     stop: u32,
@@ -41,7 +40,7 @@ pub(crate) struct RunState {
 heap! { RunState { ring } }
 
 /// The kind of packets, and the fields that only this kind has.
-#[derive(Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, crate::stored::Stored)]
 enum Of {
     Requests(RequestRun),
     Data(DataRun),
@@ -58,7 +57,7 @@ const MTU: u8 = 1;
 const ALL_BEFORE: u8 = 2;
 
 /// A run of SENDs and WRITEs. Both kinds are packed, so that a run is two cache lines.
-#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, crate::stored::Stored)]
 #[repr(C, packed(2))]
 struct RequestRun {
     /// When the open message began.
@@ -78,7 +77,7 @@ struct RequestRun {
 }
 
 /// A run of READ responses.
-#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, crate::stored::Stored)]
 #[repr(C, packed(2))]
 struct DataRun {
     /// When the next mark of goodput is due.

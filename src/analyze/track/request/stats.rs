@@ -12,11 +12,10 @@ use crate::{
     },
     heap::heap,
     report,
-    stored::roomy,
 };
 
 /// State that only flows with answers need.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 pub(crate) struct AnswerStats {
     pub(crate) ack_rtt: Tracked,
     pub(crate) completion: Distribution,
@@ -26,7 +25,7 @@ pub(crate) struct AnswerStats {
 }
 
 /// State that only flows with READs, NAKs or timeouts need.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 pub(crate) struct RecoveryStats {
     pub(crate) read_first: Distribution,
     pub(crate) read_last: Distribution,
@@ -38,9 +37,7 @@ pub(crate) struct RecoveryStats {
     pub(crate) rnr_waited: Distribution,
     pub(crate) rnr_early: u64,
     pub(crate) rnr_stalled: u64,
-    #[serde(with = "roomy")]
     pub(crate) timeouts: Vec<report::Timeout>,
-    #[serde(with = "roomy")]
     pub(crate) episodes: Vec<Episode>,
     /// Number of episodes that are not kept.
     pub(crate) episodes_dropped: u64,

@@ -6,14 +6,12 @@ use std::collections::VecDeque;
 use crate::{
     analyze::track::{push_last, shadow::may_be_lost},
     heap::heap,
-    stored::roomy,
 };
 
 /// What a flow's tails may have been.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 pub(crate) struct Tails {
     /// The latest ones.
-    #[serde(with = "roomy")]
     latest: VecDeque<Tail>,
     /// Packets in tails before those: where the sender was asked to go back, and where a timer may have expired.
     asked: u64,
@@ -24,7 +22,7 @@ pub(crate) struct Tails {
 }
 
 /// What was perhaps sent behind the highest PSN, and not seen.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
 pub(crate) struct Tail {
     /// One past the highest PSN then.
     pub(crate) hi: u64,
@@ -37,7 +35,7 @@ pub(crate) struct Tail {
 }
 
 /// A silence in which a timer may have expired more than once.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
 pub(crate) struct Wait {
     pub(crate) ns: i64,
     /// Packets that the timer was for.

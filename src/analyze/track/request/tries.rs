@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// How often a requester went back to one PSN without progress.
-#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, crate::stored::Stored)]
 pub(crate) struct Tries {
     /// The PSN.
     pub(super) x: u64,
@@ -54,7 +54,7 @@ pub(crate) struct Stopped {
 }
 
 /// Refusals (RNR NAKs) of one PSN in a row.
-#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, crate::stored::Stored)]
 pub(crate) struct Refusals {
     x: u64,
     count: u32,

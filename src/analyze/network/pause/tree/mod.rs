@@ -34,7 +34,7 @@ pub(super) const MAX_SPANS: usize = 1 << 17;
 const ALL: u8 = 8;
 
 /// One pause.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, crate::stored::Stored)]
 pub(super) struct Span {
     pub(super) start: i64,
     pub(super) end: i64,
