@@ -109,6 +109,9 @@ records! {
         pub rnr: Option<Rnr>,
         /// How the sender gave up; `None` where it did not, as far as the capture shows it.
         pub gave_up: Option<GaveUp>,
+        /// How often the sender tried the same packets since the last answer, to the end of the capture, where that is more often than the largest
+        /// retry count allows; `None` otherwise. Its peer is silent, and it may try without end, as Soft-RoCE does with a count of 7.
+        pub unanswered_tries: Option<u32>,
         /// When the sender's queue pair gives up, as far as the capture shows it.
         pub retry: Option<Retry>,
         /// Request packets that an acknowledgement covers, in the mean: more than one where the responder coalesces them.

@@ -94,7 +94,7 @@ pub fn trouble(flow: &Flow) -> u64 {
     };
     weigh(&[
         (1000, flow.naks.fatal()),
-        (1000, flow.gave_up.is_some().into()),
+        (1000, (flow.gave_up.is_some() || flow.unanswered_tries.is_some()).into()),
         (100, flow.naks.psn_sequence_error),
         (100, flow.rnr_naks),
         (1, stream(&flow.requests)),

@@ -110,10 +110,26 @@ fn whom_the_peer_still_sends_to_tells_what_died() {
 }
 
 #[test]
+fn who_tries_without_end_has_a_silent_peer() {
+    // Soft-RoCE takes a retry count of 7 as endless.
+    let report = report(&(killed(1, u8::MAX, "") + HOSTS));
+    let unanswered: Vec<&Flow> = report.flows.iter().filter(|flow| flow.unanswered_tries.is_some()).collect();
+    let [flow] = unanswered[..] else { panic!("{} flows are not answered", unanswered.len()) };
+    // The timer of exponent 12 is 16.8 ms.
+    assert!(flow.unanswered_tries.is_some_and(|tries| tries > 100), "{:?}", flow.unanswered_tries);
+    assert!(flow.gave_up.is_none() && flow.messages.open > 0, "{:?}", flow.messages);
+    let first = &report.head.findings[0];
+    assert_eq!((&*first.id, first.flows.len()), ("peer.silent", 1), "{}", first.text);
+    let timeout = report.head.findings.iter().find(|finding| finding.id == "timeout").unwrap();
+    assert!(!timeout.text.contains("does not answer"), "{}", timeout.text);
+}
+
+#[test]
 fn without_proof_nobody_gave_up() {
     let nobody = |report: &Report| {
-        assert!(report.flows.iter().all(|flow| flow.gave_up.is_none()));
-        assert!(report.head.findings.iter().all(|finding| !finding.id.ends_with(".exhausted")));
+        assert!(report.flows.iter().all(|flow| flow.gave_up.is_none() && flow.unanswered_tries.is_none()));
+        let said = |id: &str| id.ends_with(".exhausted") || id == "peer.silent";
+        assert!(report.head.findings.iter().all(|finding| !said(&finding.id)));
     };
     // It lives.
     let lives = report(&(killed(1, 3, "").replace("dies_at", "# dies_at") + HOSTS));

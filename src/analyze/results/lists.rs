@@ -348,7 +348,10 @@ impl<'a> Index<'a> {
             || self.last_words.get_or_init(|| LastWords::of(self.in_memory().map(|(_, flow)| flow)));
         row.sets_ce = self.sets_ce(at);
         row.gave_up = self.ending(at).gave_up(last_words);
-        let messages = row.gave_up.map_or(0, |gave_up| gave_up.messages).min(row.messages.completed);
+        let requests = &self.flow(at).requests;
+        row.unanswered_tries = requests.tries_without_end().filter(|_| row.gave_up.is_none());
+        let is_over = row.gave_up.is_some() || row.unanswered_tries.is_some();
+        let messages = if is_over { requests.unacknowledged().min(row.messages.completed) } else { 0 };
         row.messages.completed -= messages;
         row.messages.open += messages;
     }

@@ -89,6 +89,7 @@ pub(super) const FIGURES: &[Figure] = measures! {
         ["losses.unknown"] Unit::Count, Sum, |flow| lost(&flow.requests, "losses.unknown", |at| at.unknown), "Requests lost on the network beside these; the capture, which lost packets itself, does not show where.";
         ["response_losses"] Unit::Count, Sum, |flow| on_network(&flow.responses), "Packets of responses lost on the network. A lost acknowledgement leaves no trace.";
         ["retries.exhausted"] as "gave up" Unit::Count, Sum, |flow| gave_up(flow, GiveUp::Retries), "Queue pairs that gave up: no answer came, as often as they tried.";
+        ["peer.silent"] Unit::Count, Sum, |flow| Value::exact(flow.unanswered_tries.is_some().into()), "Queue pairs whose peer answers no more, and that try more often than a retry count allows.";
         ["rnr.exhausted"] Unit::Count, Sum, |flow| gave_up(flow, GiveUp::Rnr), "Queue pairs that gave up: the receiver was not ready, as often as they tried.";
         ["reused_psns"] Unit::Count, Sum, |flow| both(flow, |stream| stream.reused_psns), "Packets whose PSN their sender had used for another packet.";
         ["acks"] Unit::Count, Sum, |flow| Value::exact(flow.acks), "Acknowledgements.";

@@ -130,6 +130,10 @@ fn identity(report: &View<'_>, index: usize, flow: &Flow, page: &mut Page<'_>) -
         ("ACKs", Some(acks(flow))),
         ("Retries", flow.retry.map(retries)),
         ("Gave up", flow.gave_up.map(gave_up)),
+        (
+            "Not answered",
+            flow.unanswered_tries.map(|tries| format!("{} at the end", several(tries.into(), "try"))),
+        ),
     ];
     for (name, value) in rows {
         if let Some(value) = value {

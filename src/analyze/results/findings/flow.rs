@@ -136,6 +136,11 @@ pub(super) fn gave_up(flow: &report::Flow, by: GiveUp) -> Option<Bounds> {
     exactly(flow.gave_up.is_some_and(|gave_up| gave_up.by == by).into())
 }
 
+/// Whether its peer is silent, and the requester tries without end.
+pub(super) fn is_unanswered(flow: &report::Flow) -> Option<Bounds> {
+    exactly(flow.unanswered_tries.is_some().into())
+}
+
 /// Bounds of requests and READ responses together.
 pub(super) fn both(flow: &report::Flow, of: fn(&Stream) -> Option<Bounds>) -> Option<Bounds> {
     report::plus(of(&flow.requests), of(&flow.responses))
@@ -296,8 +301,9 @@ pub(super) fn timeout(subject: &Subject<'_>, count: Bounds) -> (String, Vec<u64>
         let exponent = timeout.nearest_exponent;
         format!("; the longest waited {} (nearest exponent {exponent})", duration(timeout.waited_ns))
     });
-    // One that gave up has a finding of its own.
-    let in_vain = subject.flow().requests.tries_in_vain().filter(|_| subject.counts.gave_up.is_none());
+    // One that gave up has a finding of its own, and one whose peer is silent.
+    let is_told = subject.counts.gave_up.is_some() || subject.counts.unanswered_tries.is_some();
+    let in_vain = subject.flow().requests.tries_in_vain().filter(|_| !is_told);
     let in_vain = in_vain.map_or_else(String::new, |(tries, ns)| {
         let peer = subject.flow().key.destination();
         format!(
@@ -342,6 +348,18 @@ pub(super) fn retries_exhausted(subject: &Subject<'_>, _: Bounds) -> (String, Ve
         whom_to_suspect(&gave_up, peer),
     );
     (text, subject.flow().requests.tried_in())
+}
+
+pub(super) fn peer_silent(subject: &Subject<'_>, _: Bounds) -> (String, Vec<u64>) {
+    let requests = &subject.flow().requests;
+    let Some((tries, ns)) = requests.tries_in_vain() else { return Default::default() };
+    let peer = subject.flow().key.destination();
+    let text = format!(
+        " is not answered any more: {} tries in {}, to the end of the capture, and {peer} is silent; that is more than a retry count allows, so it may go on without end",
+        number(tries.into()),
+        duration(ns),
+    );
+    (text, requests.tried_in())
 }
 
 pub(super) fn rnr_exhausted(subject: &Subject<'_>, _: Bounds) -> (String, Vec<u64>) {

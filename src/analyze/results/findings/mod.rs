@@ -209,6 +209,13 @@ pub static FINDINGS: &[FindingKind] = findings! {
             |flow| flow::gave_up(flow, GiveUp::Retries),
             flow::retries_exhausted);
 
+    "peer.silent" Error []
+        "A requester was answered before, and is not any more: it tried more often than a retry count allows, to the end of the capture."
+        "look at the peer: a process or host that died or hangs, a queue pair that is gone or in error; if it still answers others, it is its process. Then at the path between the two. The requester may never give up by itself (Soft-RoCE takes a retry count of 7 as endless)"
+        FlowsInTrouble(Requests, Ends, "are not answered any more, however often they try (# queue pairs)",
+            flow::is_unanswered,
+            flow::peer_silent);
+
     "rnr.exhausted" Error []
         "A receiver was not ready (RNR NAK) until the requester gave up: RNR retry counter exceeded (IBV_WC_RNR_RETRY_EXC_ERR)."
         "this is the receiving application, not the network: it posts no receive buffers any more, or too late; an RNR retry count of 7 means no limit"

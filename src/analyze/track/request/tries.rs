@@ -70,6 +70,9 @@ const AFTER_REFUSALS_NS: i64 = 1_000_000;
 /// Where no answers were seen, a shorter distance between two tries is no timer's.
 const SHORTEST_UNHEARD_NS: i64 = 100_000;
 
+/// The largest retry count is 7.
+const MOST_TRIES: u32 = 1 + 7;
+
 impl Tries {
     /// The time within which the next try would come: distances may grow.
     fn patience(&self) -> i64 {
@@ -212,6 +215,12 @@ impl Requests {
         let tries = self.trouble.get()?.tries?;
         let is_in_vain = tries.timers > 1 && self.una <= tries.x && self.seq.hi <= tries.hi;
         is_in_vain.then(|| (tries.again + 1, (tries.last - tries.first).max(0) as u64))
+    }
+
+    /// The number of these tries, where it is more than the largest retry count allows, and the peer answered before.
+    pub(crate) fn tries_without_end(&self) -> Option<u32> {
+        let (tries, _) = self.tries_in_vain().filter(|_| self.acks_seen > 0)?;
+        (tries > MOST_TRIES).then_some(tries)
     }
 
     /// The frames in which it went back, the last ones.
