@@ -369,7 +369,11 @@ impl<'a> Info<'a> {
             return Ok(());
         }
         if let Some(link) = d.get::<LinkPacket>() {
-            return write!(w, "flow control VL={} FCTBS={} FCCL={}", link.vl(), link.fctbs(), link.fccl());
+            let init = if link.op() == LinkOp(1) { " init" } else { "" };
+            let (vl, sent, limit) = (link.vl(), link.fctbs(), link.fccl());
+            write!(w, "flow control{init} VL={vl} FCTBS={sent} FCCL={limit}")?;
+            let right = icrc::vcrc(&link.bytes()[..4]);
+            return if link.lpcrc().0.to_be_bytes() == right { Ok(()) } else { w.write_str(" [LPCRC bad]") };
         }
         if d.is_uet() {
             return super::uet::write(w, d);

@@ -229,3 +229,20 @@ fn a_wrong_vcrc_is_told() {
     *frame.last_mut().unwrap() ^= 1;
     assert!(line(&frame).ends_with(" [VCRC bad]") && is_bad(&frame), "{}", line(&frame));
 }
+
+/// Link packets say whether they begin with credits, and whether their own CRC is wrong.
+#[test]
+fn link_packets_are_told() {
+    use rdmawire::{craft::flow_control, wire::LinkOp};
+    let line = |op: u8, flip: u8| {
+        let packet = flow_control(LinkOp(op), 3, 5, 100);
+        let mut frame = packet.build().to_vec();
+        // Behind the record's header: four bytes, then the CRC.
+        frame[20] ^= flip;
+        let d = rdmawire::dissect::dissect(packet.link(), &frame, frame.len() as u32);
+        rdmawire::frame::Info::new(&d, rdmawire::icrc::verify(&d)).to_string()
+    };
+    assert_eq!(line(0, 0), "flow control VL=3 FCTBS=5 FCCL=100");
+    assert_eq!(line(1, 0), "flow control init VL=3 FCTBS=5 FCCL=100");
+    assert_eq!(line(0, 1), "flow control VL=3 FCTBS=5 FCCL=100 [LPCRC bad]");
+}
