@@ -55,6 +55,30 @@ fn the_bad_path_is_named_and_no_other() {
     }
 }
 
+/// Go-back-N repeats all behind a loss: only the first of these was lost, on the path of its last transmission.
+#[test]
+fn the_bad_path_is_named_with_go_back_n() {
+    for (tap, copies) in [(1, 1), (2, 1), (2, 8)] {
+        for (bad, states) in [
+            ("bad_drop = 0.3", [PathState::Lossy, PathState::Lossy]),
+            ("bad_drop = 1.0\nbad_from = \"200us\"", [PathState::Dead, PathState::Dead]),
+        ] {
+            let text = format!(
+                "seed = 3\n[[connection]]\ncopies = {copies}\nudp_port = \"spray:16\"\ntolerate = 64\nmtu = 4096\n\
+                 operations = [{{ op = \"write\", size = \"256KiB\", count = 20 }}]\n[[segment]]\ndelay = \"1us\"\n[[segment]]\ndelay = \"1us\"\n\
+                 [[tap]]\nafter = {tap}\n[paths]\ncount = 16\nby = \"remainder\"\nbad = 5\nbad_segment = 1\n{bad}\n"
+            );
+            let report = analyze(&text, Options::default());
+            let standing: Vec<_> =
+                report.head.paths.iter().filter(|path| path.state != PathState::Good).collect();
+            assert!(!standing.is_empty(), "{text}");
+            for path in standing {
+                assert!(path.udp_src_port % 16 == 5 && states.contains(&path.state), "{text}\n{path:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn of_good_paths_nothing_is_said() {
     for (seed, more) in (1..5).flat_map(|seed| [(seed, ""), (seed, "skew = \"20ns\"")]) {

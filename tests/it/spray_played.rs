@@ -232,6 +232,81 @@ fn the_bad_path_of_ultra_ethernet_is_named_and_no_other() {
     }
 }
 
+/// What is lost before the tap is on the path whose turn it was; without an order of requests, on the one that carried less than the others by so many. A path
+/// that carried nothing at all is between its neighbours.
+#[test]
+fn the_path_of_what_was_lost_before_the_tap_is_named() {
+    for (kind, mode, loss) in [
+        ("uet", "rud", 0.05),
+        ("uet", "rud", 0.3),
+        ("uet", "rud", 1.0),
+        ("uet", "rudi", 0.1),
+        ("uet", "rudi", 0.3),
+        ("mrc", "rud", 0.3),
+        ("mrc", "rud", 1.0),
+    ] {
+        for (seed, contexts) in [(1, 1), (2, 4), (3, 1)] {
+            let text = format!(
+                "seed = {seed}\nmode = \"{mode}\"\ncontexts = {contexts}\nsize = \"256KiB\"\nmessages = 60\npaths = 16\nwindow = 64\npatience = 60\n[[path]]\nnumber = 5\nloss = {loss}"
+            );
+            let report = analyzed(&played(kind, &text));
+            let bad = bad(&report);
+            assert_eq!(bad.len(), contexts, "{kind} {text}\n{bad:?}");
+            for path in bad {
+                let states = [PathState::Lossy, PathState::Dead];
+                assert!(
+                    path.udp_src_port == 0xc005 && states.contains(&path.state),
+                    "{kind} {text}: {path:?}"
+                );
+            }
+            assert!(report.head.findings.iter().any(|finding| finding.id == "path.bad"), "{kind} {text}");
+        }
+    }
+}
+
+/// Of many paths some lose, trim or mark more than others by chance: that is no path's fault.
+#[test]
+fn chance_is_no_bad_path() {
+    for kind in ["uet", "mrc"] {
+        for tap in ["sender", "receiver"] {
+            for (paths, trouble) in [
+                (64, "loss = 0.01"),
+                (64, "ce = 0.02"),
+                (64, "trim = 0.02"),
+                (128, "loss = 0.03"),
+                (128, "ce = 0.02\nheeds_skip = false"),
+                (128, "trim = 0.02"),
+                (128, "late = 0.3\nlate_by = \"20us\""),
+            ] {
+                for seed in 1..5 {
+                    let text = format!(
+                        "seed = {seed}\ntap = \"{tap}\"\nsize = \"256KiB\"\nmessages = 40\npaths = {paths}\nwindow = 64\npatience = 60\n{trouble}"
+                    );
+                    let report = analyzed(&played(kind, &text));
+                    let bad = bad(&report);
+                    let is_told = |path: &&&FlowPath| path.state != PathState::Skipped;
+                    assert_eq!(bad.iter().filter(is_told).count(), 0, "{kind} {text}\n{bad:?}");
+                }
+            }
+        }
+    }
+}
+
+/// Losses that are too few in each flow are enough where all flows have them on one path.
+#[test]
+fn a_path_that_several_flows_take_is_judged_by_all_of_them() {
+    for tap in ["sender", "receiver"] {
+        let text = format!(
+            "seed = 3\ntap = \"{tap}\"\ncontexts = 8\nsize = \"256KiB\"\nmessages = 40\npaths = 16\nwindow = 64\npatience = 60\n[[path]]\nnumber = 5\nloss = 0.01"
+        );
+        let played = played("mrc", &text);
+        assert!(played.truth.contexts.iter().all(|one| one.lost < 5), "{:?}", played.truth);
+        let report = analyzed(&played);
+        let bad = bad(&report);
+        assert!(!bad.is_empty() && bad.iter().all(|path| path.udp_src_port == 0xc005), "{text}\n{bad:?}");
+    }
+}
+
 #[test]
 fn each_trouble_has_its_finding() {
     for (trouble, found) in [
@@ -337,8 +412,10 @@ fn check_mrc(text: &str) -> (Played, Report) {
                 "{text}: {path:?}"
             );
             assert_eq!(found.marked, path.marked_acks.max(path.ce_packets), "{text}: {path:?}");
-            let lost = if is_before { path.lost + path.trimmed } else { path.trimmed };
-            assert_eq!(found.lost, lost, "{text}: {found:?} {path:?} {truth:?}");
+            // Of what is lost before the tap, the path is known where the packets beside it show whose turn it was.
+            let most = path.lost + path.trimmed;
+            let least = if is_before { most } else { path.trimmed };
+            assert!((least..=most).contains(&found.lost), "{text}: {found:?} {path:?} {truth:?}");
         }
     }
     (played, report)
@@ -412,10 +489,6 @@ fn the_bad_path_of_mrc_is_named_and_no_other() {
                     "seed = {seed}\ntap = \"{tap}\"\nsize = \"256KiB\"\nmessages = 40\npaths = 16\nwindow = 64\npatience = 60\n[[path]]\nnumber = 5\n{trouble}"
                 );
                 let report = analyzed(&played("mrc", &text));
-                // Losses before the tap are on no path that it could know.
-                if tap == "receiver" && trouble.starts_with("loss") {
-                    continue;
-                }
                 let bad = bad(&report);
                 assert!(!bad.is_empty(), "{text}\n{:?}", report.head.paths);
                 for path in bad {
@@ -466,6 +539,19 @@ fn a_sender_that_ignores_skips_is_told_of() {
     }
 }
 
+/// Receivers of MRC say in SACKs that packets came marked: nobody misses CNPs. Packets that were trimmed are told in frames that the capture cut, too.
+#[test]
+fn marks_of_mrc_need_no_cnp_and_trimmed_packets_are_told_in_cut_frames() {
+    let (_, report) = check_mrc("contexts = 3\nreceivers = 2\nce = 0.1");
+    assert!(!report.head.findings.iter().any(|finding| finding.id.starts_with("congestion.")));
+    let played = played("mrc", "trim = 0.05\nsnaplen = 96\nsize = \"256KiB\"\nmessages = 20");
+    let report = analyzed(&played);
+    for (truth, row) in connections(&played, &report) {
+        assert!(truth.trimmed > 4 && row.trimmed == truth.trimmed, "{row:?} {truth:?}");
+    }
+    assert_eq!(report.head.capture.malformed_packets, 0);
+}
+
 /// A sender that takes every packet that comes late for lost sends again what was not lost.
 #[test]
 fn impatience_is_no_loss() {
@@ -481,10 +567,6 @@ fn impatience_is_no_loss() {
 fn a_bad_path_of_srv6_is_named_by_its_segments() {
     for tap in ["sender", "receiver"] {
         for (trouble, state) in [("loss = 0.2", PathState::Lossy), ("ce = 0.5", PathState::Congested)] {
-            // Of what is lost before the tap, no path is known.
-            if tap == "receiver" && state == PathState::Lossy {
-                continue;
-            }
             let text = format!(
                 "srv6 = true\ntap = \"{tap}\"\npaths = 16\nmessages = 32\ncontexts = 1\n[[path]]\nnumber = 11\n{trouble}"
             );
@@ -513,9 +595,6 @@ fn a_bad_path_of_srv6_is_named_by_its_segments() {
 fn a_bad_plane_is_named_once() {
     for (kind, tap) in [("mrc", "sender"), ("mrc", "receiver"), ("uet", "sender"), ("uet", "receiver")] {
         for (trouble, says) in [("loss = 0.1", "loses"), ("ce = 0.3", "is congested")] {
-            if tap == "receiver" && says == "loses" {
-                continue;
-            }
             let bad: String =
                 (1..16).step_by(2).map(|n| format!("[[path]]\nnumber = {n}\n{trouble}\n")).collect();
             let stays = if kind == "mrc" { "heeds_skip = false\n" } else { "" };

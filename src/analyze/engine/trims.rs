@@ -64,9 +64,8 @@ impl Trims {
                 false => facts.with_icrc(State::Unchecked),
             },
             State::Bad => self.look_alone(&facts, given),
-            State::Unchecked if facts.opcode().transport == Transport::Mrc && d.icrc().is_some() => {
-                self.look_alone(&facts, given)
-            }
+            // Also of frames that the capture cut: their lengths tell.
+            State::Unchecked if facts.opcode().transport == Transport::Mrc => self.look_alone(&facts, given),
             State::Unchecked => facts,
         }
     }

@@ -14,6 +14,7 @@ use super::{
     ends::Ends,
     paths::{Carried, OfFlow, Tally, in_order, rows},
     per_flow::PerFlow,
+    turns::Turns,
 };
 use crate::{
     analyze::{
@@ -43,6 +44,8 @@ const MIN_RETURNS: u64 = 8;
 
 /// Packets of a flow of several ports whose port is remembered.
 const REMEMBERED: usize = 1 << 11;
+/// Of what is remembered: it was a retransmission. Places of ports are below it.
+const RESENT: u32 = 1 << 7;
 
 /// The metric. A flow of one port costs 32 bytes and a few additions a packet.
 #[derive(Clone, Debug, Default, crate::stored::Stored)]
@@ -74,19 +77,18 @@ struct Many {
     /// In the order in which they came, and what each carried.
     ports: Vec<u16>,
     tallies: Vec<Tally>,
-    /// Of the last PSNs, which port each had: the PSN, and the place in the list behind it.
+    /// Of the last PSNs, which port each had: the PSN, whether it was a retransmission, and the place in the list.
     ring: Vec<u32>,
     /// The newest PSN.
     newest: Option<Psn>,
-    /// How often a packet had the port behind that of the PSN before it, and how often not.
-    in_turn: u32,
-    out_of_turn: u32,
+    turns: Turns,
     /// Packets on all of them.
     packets: u64,
     /// Requests, and responses with data.
     data: u64,
-    /// The PSN behind the last retransmission.
-    behind_resent: Option<u32>,
+    /// Retransmissions that follow each other, and one that came between them.
+    sweep: Option<Sweep>,
+    aside: Option<Aside>,
     /// PSNs that were lost before the tap, on a port that is not known.
     unattributed: u64,
     /// Losses before the tap, and behind it.
@@ -96,6 +98,35 @@ struct Many {
     returns: u64,
     /// Ports that are told apart.
     max: usize,
+}
+
+/// Retransmissions one behind the other, as go-back-N has them.
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
+struct Sweep {
+    next: Psn,
+    packets: u32,
+}
+
+/// A retransmission on the port `at`, which does not go on with these. It is a loss on a port, before the tap (0) or behind it (1), unless they go on.
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
+struct Aside {
+    sweep: Sweep,
+    at: u16,
+    lost: Option<(u16, u8)>,
+}
+
+impl Sweep {
+    /// Whether a retransmission of this PSN is one more of them. What is lost leaves a gap.
+    fn goes_on(&self, psn: Psn) -> bool {
+        const MOST_LOST: i32 = 4;
+        let ahead = psn.distance_from(self.next);
+        ahead == 0 || self.is_long() && (1..=MOST_LOST).contains(&ahead)
+    }
+
+    /// One alone is none.
+    fn is_long(&self) -> bool {
+        self.packets > 1
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, crate::stored::Stored)]
@@ -173,6 +204,7 @@ impl Metric for Entropy {
     fn heap_bytes(&self) -> usize {
         let of_several = size_of::<Many>()
             + MAX_PORTS * (size_of::<u16>() + size_of::<Tally>())
+            + Turns::bytes(MAX_PORTS)
             + REMEMBERED * size_of::<u32>();
         self.several.min(MAX_SEVERAL) * of_several
             + self.pairs.capacity() * size_of::<Ends>()
@@ -282,42 +314,85 @@ impl Many {
         if self.max <= FEW_PORTS {
             return;
         }
-        match self.port_of(psn.plus(u32::MAX)) {
-            Some(before) if self.behind(before) == at => self.in_turn = self.in_turn.saturating_add(1),
-            Some(_) => self.out_of_turn = self.out_of_turn.saturating_add(1),
-            None => {}
+        if let Some(before) = self.port_of(psn.plus(u32::MAX)) {
+            self.turns.follows(before, at);
+        }
+        // Packets of a slow path come behind those that were sent behind them.
+        if let Some(behind) = self.port_of(psn.plus(1)) {
+            self.turns.follows(at, behind);
         }
         if self.newest.is_none_or(|newest| psn.distance_from(newest) > 0) {
             self.newest = Some(psn);
         }
+        self.note(psn, at, 0);
+    }
+
+    /// The last packet of this PSN had this port. `resent`: 0, or the bit for it.
+    fn note(&mut self, psn: Psn, at: usize, resent: u32) {
+        if self.max <= FEW_PORTS {
+            return;
+        }
         if self.ring.is_empty() {
             self.ring = vec![u32::MAX; REMEMBERED];
         }
-        self.ring[psn.0 as usize % REMEMBERED] = psn.0 << 8 | at as u32;
+        self.ring[psn.0 as usize % REMEMBERED] = psn.0 << 8 | resent | at as u32;
     }
 
     /// The place of the port that this PSN had, if that is remembered.
     fn port_of(&self, psn: Psn) -> Option<usize> {
+        self.noted(psn).map(|there| (there & !RESENT) as usize & 0xff)
+    }
+
+    /// Whether the last packet of this PSN was a retransmission.
+    fn was_resent(&self, psn: Psn) -> bool {
+        self.noted(psn).is_some_and(|there| there & RESENT != 0)
+    }
+
+    fn noted(&self, psn: Psn) -> Option<u32> {
         let there = *self.ring.get(psn.0 as usize % REMEMBERED)?;
-        (there != u32::MAX && there >> 8 == psn.0).then_some(there as usize & 0xff)
+        (there != u32::MAX && there >> 8 == psn.0).then_some(there)
     }
 
-    /// The place of the port whose turn is after this one's.
-    fn behind(&self, at: usize) -> usize {
-        (at + 1) % self.ports.len().max(1)
-    }
-
-    /// The place of the port that a PSN must have had which was not seen, where ports are taken in turn: between those of the PSNs before
-    /// and behind it.
+    /// The place of the port that a PSN must have had which was not seen.
     fn port_in_turn(&self, psn: Psn) -> Option<usize> {
-        let is_in_turn = self.in_turn as usize >= 2 * self.ports.len() && self.in_turn / 4 > self.out_of_turn;
-        let there = self.behind(self.port_of(psn.plus(u32::MAX)).filter(|_| is_in_turn)?);
-        self.port_of(psn.plus(1)).is_none_or(|next| next == self.behind(there)).then_some(there)
+        self.turns.between(self.port_of(psn.plus(u32::MAX)), self.port_of(psn.plus(1)))
     }
 
     /// Whether the packets of a whole turn came before this one.
     fn is_far_behind(&self, psn: Psn) -> bool {
         self.newest.is_some_and(|newest| newest.distance_from(psn) > self.ports.len() as i32)
+    }
+
+    /// A packet was lost on this port: before the tap (0), or behind it (1).
+    fn lost_on(&mut self, at: usize, side: usize) {
+        self.tallies[at].lost += 1;
+        self.lost[side] += 1;
+        if let Some(aside) = &mut self.aside {
+            aside.lost = Some((at as u16, side as u8));
+        }
+    }
+
+    /// A retransmission on this port. Returns whether it does not follow the one before.
+    fn begins_sweep(&mut self, psn: Psn, at: usize) -> bool {
+        let (sweep, aside) = (self.sweep, self.aside.take());
+        let goes_on = |sweep: &Sweep| sweep.goes_on(psn);
+        let goes_on_behind =
+            aside.filter(|aside| sweep.is_none_or(|sweep| !goes_on(&sweep)) && goes_on(&aside.sweep));
+        if let Some(Aside { at, lost: Some((lost, side)), .. }) = goes_on_behind {
+            // What came between was late.
+            for count in [&mut self.tallies[usize::from(lost)].lost, &mut self.lost[usize::from(side)]] {
+                *count = count.saturating_sub(1);
+            }
+            let tally = &mut self.tallies[usize::from(at)];
+            (tally.late, tally.resent) = (tally.late + 1, tally.resent.saturating_sub(1));
+        }
+        let same = goes_on_behind.map(|aside| aside.sweep).or(sweep.filter(goes_on));
+        let packets = same.map_or(1, |sweep| sweep.packets.saturating_add(1));
+        self.sweep = Some(Sweep { next: psn.plus(1), packets });
+        if same.is_none() {
+            self.aside = sweep.filter(Sweep::is_long).map(|sweep| Aside { sweep, at: at as u16, lost: None });
+        }
+        same.is_none()
     }
 
     /// The class of a packet of requests is known.
@@ -336,20 +411,27 @@ impl Many {
             }
             Class::Retransmission => {
                 self.tallies[at].resent += 1;
-                let is_first = self.behind_resent != Some(psn.0);
-                self.behind_resent = Some(psn.plus(1).0);
-                match (self.port_of(psn), self.port_in_turn(psn)) {
-                    (Some(there), _) if is_first => {
-                        self.tallies[there].lost += 1;
-                        self.lost[1] += 1;
+                let is_first = self.begins_sweep(psn, at);
+                // What came again was late, and not lost, if it came on the path whose turn it was behind a packet that was sent once.
+                let before = psn.plus(u32::MAX);
+                let is_edge = self.was_resent(psn) && !self.was_resent(before);
+                let (last, turn) = (self.port_of(psn), self.port_in_turn(psn));
+                let is_own = || self.port_of(before).and_then(|before| self.turns.behind(before)) == Some(at);
+                match (last, turn) {
+                    (Some(last), _) if is_edge && last != at && is_own() => {
+                        let tally = &mut self.tallies[at];
+                        (tally.lost, tally.resent) = (tally.lost.saturating_sub(1), tally.resent - 1);
+                        tally.late += 1;
+                        self.lost[0] = self.lost[0].saturating_sub(1);
                     }
-                    (Some(_), _) => {}
-                    (None, Some(there)) => {
-                        self.tallies[there].lost += 1;
-                        self.lost[0] += 1;
-                    }
+                    (Some(_), _) if !is_first => {}
+                    // Of packets that were all retransmitted, the tap saw the last transmission of those beside it, and not its own.
+                    (Some(last), Some(turn)) if last != turn && !is_edge => self.lost_on(turn, 0),
+                    (Some(last), _) => self.lost_on(last, 1),
+                    (None, Some(turn)) => self.lost_on(turn, 0),
                     (None, None) => self.unattributed += 1,
                 }
+                self.note(psn, at, RESENT);
             }
             _ => {}
         }

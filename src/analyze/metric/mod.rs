@@ -24,6 +24,7 @@ pub mod setup;
 pub(crate) mod sprayed;
 pub mod timeline;
 pub mod traffic;
+pub(crate) mod turns;
 pub mod uet;
 mod unread;
 pub mod verdict;

@@ -190,6 +190,36 @@ pub(crate) fn planes(paths: &[FlowPath]) -> Vec<(u16, PathState)> {
     planes.into_keys().zip(judge(&tallies, true)).filter(|(_, state)| *state != PathState::Good).collect()
 }
 
+/// Paths that several flows take: what is too little of each flow may be enough of all of them.
+pub(crate) fn judge_shared(paths: &mut [FlowPath]) {
+    let key = |path: &FlowPath| (path.segments.clone(), path.flow_label, path.udp_src_port);
+    let mut shared: BTreeMap<_, (u64, Tally)> = BTreeMap::new();
+    for path in &*paths {
+        let (flows, tally) = shared.entry(key(path)).or_default();
+        *flows += 1;
+        tally.packets += path.packets;
+        tally.lost += path.lost;
+        tally.marked += path.marked;
+        tally.late += path.late;
+        tally.trimmed += path.trimmed;
+    }
+    shared.retain(|_, (flows, _)| *flows > 1);
+    let tallies: Vec<Tally> = shared.values().map(|(_, tally)| *tally).collect();
+    let states: BTreeMap<_, PathState> = shared.into_keys().zip(judge(&tallies, true)).collect();
+    for path in paths.iter_mut().filter(|path| path.state == PathState::Good) {
+        let state = states.get(&key(path)).copied().unwrap_or(PathState::Good);
+        let has_some = match state {
+            PathState::Lossy => path.lost > 0,
+            PathState::Trimming => path.trimmed > 0,
+            PathState::Congested => path.marked > 0,
+            _ => false,
+        };
+        if has_some {
+            path.state = state;
+        }
+    }
+}
+
 /// So few of something show nothing.
 const FEW: u64 = 3;
 /// A path has so many times the rate of the others.
@@ -197,18 +227,49 @@ const FAR: u64 = 4;
 /// A path is silent if the others carried so many packets each since it last carried one.
 const SILENT: u64 = 16;
 
+/// That so many are on one of the paths by chance is less likely than this.
+const BY_CHANCE: f64 = 5e-3;
+
+/// Whether more of something are on one of `paths` than can be by chance: `mine` of `all`, where it carried this share of the packets. Chernoff's bound.
+fn is_significant(mine: u64, all: u64, share: f64, paths: u64) -> bool {
+    let own = mine as f64 / all.max(1) as f64;
+    if own <= share {
+        return false;
+    }
+    let rest = if mine < all { (1.0 - own) * ((1.0 - own) / (1.0 - share)).ln() } else { 0.0 };
+    let divergence = own * (own / share.max(f64::MIN_POSITIVE)).ln() + rest;
+    (paths as f64).ln() - all as f64 * divergence <= BY_CHANCE.ln()
+}
+
 /// The state of each path, beside the others. `is_lost_before`: what is lost is lost before the tap.
 fn judge(paths: &[Tally], is_lost_before: bool) -> Vec<PathState> {
+    let mut states = vec![PathState::Good; paths.len()];
+    // Each beside those that are good: a very bad path does not hide one that is less bad.
+    loop {
+        let good = |at: &usize| states[*at] == PathState::Good;
+        let beside: Vec<usize> = (0..paths.len()).filter(good).collect();
+        let tallies: Vec<Tally> = beside.iter().map(|&at| paths[at]).collect();
+        let end = paths.iter().map(|path| path.last_at).max().unwrap_or(0);
+        let found = judge_once(&tallies, is_lost_before, end);
+        let is_done = found.iter().all(|state| *state == PathState::Good);
+        beside.into_iter().zip(found).for_each(|(at, state)| states[at] = state);
+        if is_done {
+            return states;
+        }
+    }
+}
+
+fn judge_once(paths: &[Tally], is_lost_before: bool, end: u64) -> Vec<PathState> {
     let sum = |of: fn(&Tally) -> u64| paths.iter().map(of).sum::<u64>();
     let [packets, lost, marked, late, trimmed] =
         [sum(|p| p.packets), sum(|p| p.lost), sum(|p| p.marked), sum(|p| p.late), sum(|p| p.trimmed)];
     let n = paths.len() as u64;
-    let end = paths.iter().map(|path| path.last_at).max().unwrap_or(0);
     let state = |path: &Tally| {
         let others = packets - path.packets;
         // So many times as often as on all others together, one more counted there.
         let stands_out = |mine: u64, all: u64, sent: u64| {
             mine >= FEW
+                && is_significant(mine, all, sent as f64 / (sent + others).max(1) as f64, n)
                 && u128::from(mine) * u128::from(others)
                     >= u128::from(FAR * (all - mine + 1)) * u128::from(sent.max(1))
         };

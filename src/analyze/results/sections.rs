@@ -7,6 +7,7 @@ use crate::{
         engine::Tracker,
         metric::{
             BuiltIn, Context, Each, each,
+            paths::judge_shared,
             setup::{Passed, Setups, Traffic},
             traffic::Known,
             verdict::SlowFlows,
@@ -49,6 +50,7 @@ pub(super) fn head(
     paths.extend(of_mrc);
     let (contexts, uet_counts, uet_packets) = uet.section();
     paths.extend(uet.paths());
+    judge_shared(&mut paths);
     let (telemetry, csig) = tracker.written.section();
     let (links, balance) = links::section(&tracker.capture, again, context);
     for path in paths.iter_mut().filter(|_| links.len() > 1) {

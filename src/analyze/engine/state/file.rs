@@ -19,7 +19,7 @@ use crc32fast::Hasher;
 
 const MAGIC: [u8; 8] = *b"rdmwST\r\n";
 /// Raised when the file itself changes; types may change with each version.
-const FORMAT: u16 = 25;
+const FORMAT: u16 = 26;
 /// A longer header, or block, is damage.
 const MOST: usize = 1 << 20;
 const BLOCK: usize = 256 << 10;

@@ -7,7 +7,10 @@ use std::collections::VecDeque;
 
 pub(crate) use way::{Entropy, Ways};
 
-use super::paths::{Carried, OfFlow};
+use super::{
+    paths::{Carried, OfFlow},
+    turns::Turns,
+};
 use crate::{
     analyze::track::distribution::Distribution,
     heap::heap,
@@ -38,6 +41,7 @@ pub(crate) struct Sprayed {
     /// What is known of the last PSNs.
     ring: Vec<Slot>,
     ways: Ways,
+    turns: Turns,
     messages: VecDeque<Message>,
     /// From a packet to the acknowledgement that it caused, without retransmissions.
     ack_rtt: Distribution,
@@ -84,7 +88,7 @@ struct Slot {
     time: u32,
     /// The place of the last transmission's path, and one; 0: the tap saw none.
     path: u16,
-    /// The same of the transmission before, which was lost.
+    /// The same of the transmission before, which was lost. Of one that was lost before the tap, that is the path whose turn it was.
     lost_on: u16,
     /// SACKs that showed it missing.
     shown: u8,
@@ -115,7 +119,7 @@ struct Message {
 }
 
 heap! {
-    Sprayed { ring, ways, messages, ack_rtt, completion }
+    Sprayed { ring, ways, turns, messages, ack_rtt, completion }
     Slot {}
     Message {}
 }
@@ -175,6 +179,7 @@ impl Sprayed {
             begin,
             ring: vec![Slot::default(); REMEMBERED],
             ways: Ways::default(),
+            turns: Turns::default(),
             messages: VecDeque::new(),
             ack_rtt: Distribution::default(),
             min_rtt: None,
@@ -244,7 +249,8 @@ impl Sprayed {
         // What SACKs show missing, and does not say that it is a retransmission, was late.
         let again = if is_rtx || is_known && !is_late { RESENT } else { 0 };
         let trimmed = if is_trimmed { TRIMMED } else { 0 };
-        (slot.path, slot.lost_on, slot.time, slot.shown) = (at as u16 + 1, before.path, since, 0);
+        let lost_on = if is_late { at as u16 + 1 } else { before.path };
+        (slot.path, slot.lost_on, slot.time, slot.shown) = (at as u16 + 1, lost_on, since, 0);
         // What was said of the transmission before is not said of this one.
         slot.flags = before.flags & (ARRIVED | RESENT | MISSED) | again | trimmed;
         self.last_again = (again != 0).then_some(x);
@@ -256,6 +262,7 @@ impl Sprayed {
             // The first transmission comes behind its retransmission: it was late, not lost.
             () if is_late => {
                 self.sums.lost_before -= 1;
+                self.ways.was_not_lost_before(usize::from(before.lost_on).checked_sub(1));
                 self.sums.spurious += 1;
                 self.ways.get_mut(at).tally.late += 1;
             }
@@ -270,6 +277,9 @@ impl Sprayed {
             }
             () => {}
         }
+        if again == 0 {
+            self.takes_turn(x, at);
+        }
         if !is_trimmed {
             self.hi = hi.max(x + 1);
             if let Some(acked) = self.acked {
@@ -277,6 +287,23 @@ impl Sprayed {
             }
         }
         again != 0
+    }
+
+    /// The path of the first transmission of this PSN, as far as that is known.
+    fn first_way(&mut self, x: u64) -> Option<usize> {
+        let slot = self.slot(x)?;
+        let first = if slot.has(RESENT) { slot.lost_on } else { slot.path };
+        usize::from(first).checked_sub(1)
+    }
+
+    /// A first transmission on the path `at`, beside those of its neighbours.
+    fn takes_turn(&mut self, x: u64, at: usize) {
+        if let Some(before) = self.first_way(x.wrapping_sub(1)) {
+            self.turns.follows(before, at);
+        }
+        if let Some(behind) = self.first_way(x + 1) {
+            self.turns.follows(at, behind);
+        }
     }
 
     /// A retransmission on the path `at`: what became of the transmission before.
@@ -290,19 +317,31 @@ impl Sprayed {
             return;
         }
         let is_trimmed = before.has(TRIMMED | NACKED_TRIMMED);
-        let flag = match before.way() {
-            Some(lost) => {
-                self.ways.lost(lost);
-                self.sums.lost_after += u64::from(!is_trimmed);
-                LOST_AFTER
+        if let Some(lost) = before.way() {
+            self.ways.lost(lost);
+        }
+        if is_trimmed {
+            return;
+        }
+        let (flag, lost_on) = match before.way() {
+            Some(_) => {
+                self.sums.lost_after += 1;
+                (LOST_AFTER, before.path)
             }
             None => {
-                self.sums.lost_before += u64::from(!is_trimmed);
-                LOST_BEFORE
+                self.sums.lost_before += 1;
+                let [first, next] = [x.wrapping_sub(1), x + 1].map(|x| self.first_way(x));
+                let there = self.turns.between(first, next);
+                self.ways.lost_before(there);
+                if let (None, [Some(first), Some(next)]) = (there, [first, next]) {
+                    self.ways.lost_between([first, next]);
+                }
+                (LOST_BEFORE, there.map_or(0, |there| there as u16 + 1))
             }
         };
-        if !is_trimmed && let Some(slot) = self.slot(x) {
+        if let Some(slot) = self.slot(x) {
             slot.flags |= flag;
+            slot.lost_on = lost_on;
         }
     }
 

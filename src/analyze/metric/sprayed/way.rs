@@ -23,7 +23,22 @@ const ENOUGH: u64 = 4;
 
 /// All of one sender to one receiver, in the order of their first packets.
 #[derive(Clone, Debug, Default, crate::stored::Stored)]
-pub(crate) struct Ways(Vec<Way>);
+pub(crate) struct Ways {
+    list: Vec<Way>,
+    /// Packets that were lost before the tap: on paths that are known, and on others.
+    lost_before: u64,
+    lost_somewhere: u64,
+    /// The paths between which most of those were that are on no path which the tap has seen.
+    unseen: Unseen,
+}
+
+/// What was lost between the turns of two paths, if most of it was.
+#[derive(Clone, Copy, Debug, Default, crate::stored::Stored)]
+struct Unseen {
+    between: [u16; 2],
+    votes: u64,
+    lost: u64,
+}
 
 /// What tells one path from another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, crate::stored::Stored)]
@@ -51,7 +66,7 @@ pub(super) struct Way {
 }
 
 heap! {
-    Ways { 0 }
+    Ways { list }
     Way {}
 }
 
@@ -89,19 +104,19 @@ impl Entropy {
 impl Ways {
     /// The place of a path, which may begin with it; the last one stands for those for which there is no room.
     pub(super) fn place(&mut self, entropy: Entropy) -> usize {
-        if let Some(at) = self.0.iter().position(|way| way.entropy == entropy) {
+        if let Some(at) = self.list.iter().position(|way| way.entropy == entropy) {
             return at;
         }
-        if self.0.len() < MAX_PATHS {
-            self.0.push(Way { entropy, ..Way::default() });
+        if self.list.len() < MAX_PATHS {
+            self.list.push(Way { entropy, ..Way::default() });
         }
-        self.0.len() - 1
+        self.list.len() - 1
     }
 
     /// One more packet, the `n`-th of all, on this path. Returns its place.
     pub(crate) fn carries(&mut self, entropy: Entropy, packet: &Carried, n: u64, is_trimmed: bool) -> usize {
         let at = self.place(entropy);
-        let tally = &mut self.0[at].tally;
+        let tally = &mut self.list[at].tally;
         tally.add(packet, n);
         tally.trimmed += u64::from(is_trimmed);
         at
@@ -109,22 +124,74 @@ impl Ways {
 
     /// A packet on it was a retransmission.
     pub(crate) fn resent(&mut self, at: usize) {
-        self.0[at].tally.resent += 1;
+        self.list[at].tally.resent += 1;
     }
 
     /// A packet on it was lost.
     pub(crate) fn lost(&mut self, at: usize) {
-        self.0[at].tally.lost += 1;
+        self.list[at].tally.lost += 1;
+    }
+
+    /// A packet was lost before the tap, on this path if it is known.
+    pub(crate) fn lost_before(&mut self, at: Option<usize>) {
+        match at {
+            Some(at) => {
+                self.lost(at);
+                self.lost_before += 1;
+            }
+            None => self.lost_somewhere += 1,
+        }
+    }
+
+    /// One that was lost on no path that is known was sent between packets on these.
+    pub(super) fn lost_between(&mut self, between: [usize; 2]) {
+        let (between, unseen) = (between.map(|at| at as u16), &mut self.unseen);
+        match unseen.votes {
+            0 => *unseen = Unseen { between, votes: 1, lost: 1 },
+            _ if unseen.between == between => {
+                (unseen.votes, unseen.lost) = (unseen.votes + 1, unseen.lost + 1)
+            }
+            _ => unseen.votes -= 1,
+        }
+    }
+
+    /// A path that carried nothing to the tap: what was lost is between the turns of the same two, whose ports leave one out.
+    fn unseen(&self) -> Option<Way> {
+        let Unseen { between, votes, lost } = self.unseen;
+        let [before, behind] = between.map(|at| self.list.get(usize::from(at)).map(|way| way.entropy));
+        let (before, behind) = (before?, behind?);
+        let port = before.port.checked_add(1)?;
+        let entropy = Entropy { port, ..before };
+        let is_left_out = behind == Entropy { port: port.checked_add(1)?, ..before }
+            && self.list.iter().all(|way| way.entropy != entropy);
+        let tally = Tally { lost, ..Tally::default() };
+        (is_left_out && votes >= ENOUGH && lost * 2 > self.lost_somewhere).then(|| Way {
+            entropy,
+            tally,
+            ..Way::default()
+        })
+    }
+
+    /// It was not lost but late.
+    pub(super) fn was_not_lost_before(&mut self, at: Option<usize>) {
+        match at {
+            Some(at) => {
+                let tally = &mut self.list[at].tally;
+                (tally.lost, self.lost_before) =
+                    (tally.lost.saturating_sub(1), self.lost_before.saturating_sub(1));
+            }
+            None => self.lost_somewhere = self.lost_somewhere.saturating_sub(1),
+        }
     }
 
     /// A packet on it was trimmed behind the tap.
     pub(crate) fn trimmed_behind(&mut self, at: usize) {
-        self.0[at].trimmed_after += 1;
+        self.list[at].trimmed_after += 1;
     }
 
     /// An answer to a packet of it, and how long that took, where it is known.
     pub(crate) fn said(&mut self, at: usize, is_marked: bool, rtt: Option<u64>) {
-        let way = &mut self.0[at];
+        let way = &mut self.list[at];
         way.echoes += u64::from(is_marked);
         if let Some(rtt) = rtt {
             way.answered(rtt);
@@ -133,28 +200,30 @@ impl Ways {
 
     /// The path at a place that [`place`](Self::place) gave.
     pub(super) fn get_mut(&mut self, at: usize) -> &mut Way {
-        &mut self.0[at]
+        &mut self.list[at]
     }
 
     /// The place of the path with this entropy value: this one, if it has it.
     pub(super) fn named(&self, entropy: u32, hint: Option<usize>) -> Option<usize> {
         let has = |way: &Way| way.has(entropy);
-        let is_hinted = |at: &usize| self.0.get(*at).is_some_and(has);
-        hint.filter(is_hinted).or_else(|| self.0.iter().position(has))
+        let is_hinted = |at: &usize| self.list.get(*at).is_some_and(has);
+        hint.filter(is_hinted).or_else(|| self.list.iter().position(has))
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.0.len()
+        self.list.len()
     }
 
     /// How evenly bytes are spread over them: Jain's index.
     pub(crate) fn fairness(&self) -> Option<f64> {
-        spread(self.0.iter().map(|way| way.tally.bytes)).map(|spread| spread.jain)
+        spread(self.list.iter().map(|way| way.tally.bytes)).map(|spread| spread.jain)
     }
 
     /// A row for each path.
     pub(crate) fn rows(&self, of: &OfFlow) -> Vec<FlowPath> {
-        let entropy = self.0.iter().map(|way| {
+        let unseen = self.unseen();
+        let ways = || self.list.iter().chain(&unseen);
+        let entropy = ways().map(|way| {
             let Entropy { label, port, .. } = way.entropy;
             (port, Some(label).filter(|&label| label > 0))
         });
@@ -162,11 +231,14 @@ impl Ways {
             let segments = way.entropy.segments;
             (segments > 0).then(|| Ipv6Addr::from(segments).to_string())
         };
-        let tallies: Vec<Tally> = self.0.iter().map(Way::tally).collect();
-        let all: Vec<FlowPath> = rows(of, &tallies, false, entropy).collect();
+        let tallies: Vec<Tally> = ways().map(Way::tally).collect();
+        let lost: u64 = tallies.iter().map(|tally| tally.lost).sum();
+        let all: Vec<FlowPath> =
+            rows(of, &tallies, (self.lost_before + self.unseen.lost) * 2 > lost, entropy).collect();
+        let short = self.short(&all);
         let mut of_all = Totals::default();
-        self.0.iter().for_each(|way| of_all.merge(way.rtts));
-        let finished = |(path, way): (FlowPath, &Way)| {
+        self.list.iter().for_each(|way| of_all.merge(way.rtts));
+        let finished = |(at, (path, way)): (usize, (FlowPath, &Way))| {
             let Totals { count, sum, .. } = way.rtts;
             let [_, mean, max] = way.rtts.spread();
             let of_others = (of_all.sum - sum).checked_div(of_all.count - count);
@@ -175,6 +247,7 @@ impl Ways {
             let state = match path.state {
                 _ if way.skipped.is_some() => PathState::Skipped,
                 PathState::Good if is_slow => PathState::Slow,
+                PathState::Good if short == Some(at) => PathState::Lossy,
                 state => state,
             };
             FlowPath {
@@ -186,7 +259,30 @@ impl Ways {
                 ..path
             }
         };
-        all.into_iter().zip(&self.0).map(finished).collect()
+        all.into_iter().zip(ways()).enumerate().map(finished).collect()
+    }
+
+    /// The path on which the tap saw fewer packets than on the others, by as many as were lost before it on paths that are not known.
+    fn short(&self, all: &[FlowPath]) -> Option<usize> {
+        /// So many paths show how much they differ by chance.
+        const ENOUGH_PATHS: usize = 8;
+        const DEVIATIONS: f64 = 5.0;
+        let lost = self.lost_somewhere as f64;
+        let is_good = |at: &usize| all[*at].state == PathState::Good && self.list[*at].skipped.is_none();
+        let good: Vec<usize> = (0..self.list.len()).filter(is_good).collect();
+        let carried = |at: usize| all[at].packets as f64;
+        let least = good.iter().copied().min_by(|&a, &b| carried(a).total_cmp(&carried(b)))?;
+        let others: Vec<f64> = good.iter().filter(|&&at| at != least).map(|&at| carried(at)).collect();
+        if others.len() < ENOUGH_PATHS || self.lost_somewhere < ENOUGH.max(self.lost_before) {
+            return None;
+        }
+        let n = others.len() as f64;
+        let mean = others.iter().sum::<f64>() / n;
+        let variance = others.iter().map(|one| (one - mean) * (one - mean)).sum::<f64>() / (n - 1.0);
+        let (deviation, missing) = (variance.sqrt().max(1.0), mean - carried(least));
+        // A retransmission that avoids it leaves out its turn, so that it has one fewer again.
+        let are_those_lost = missing + deviation >= lost * 0.75 && missing <= lost * 2.0 + deviation;
+        (missing >= DEVIATIONS * deviation && are_those_lost).then_some(least)
     }
 }
 

@@ -109,7 +109,10 @@ impl Exchange {
                     self.ways.lost(lost.into());
                     self.sums.lost_after += u64::from(!is_trimmed);
                 }
-                _ => self.sums.lost_before += 1,
+                _ => {
+                    self.sums.lost_before += 1;
+                    self.ways.lost_before(None);
+                }
             }
         }
         if !is_known && self.known.remove(&number).is_none() {

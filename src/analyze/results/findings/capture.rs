@@ -160,11 +160,11 @@ pub(super) fn bad_paths(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnM
 fn trouble<'a>(
     state: PathState,
     paths: impl Iterator<Item = &'a FlowPath> + Clone,
-    all: impl IntoIterator<Item = &'a FlowPath>,
+    all: impl IntoIterator<Item = &'a FlowPath> + Clone,
 ) -> (u64, String) {
     let sum = |of: fn(&FlowPath) -> u64| paths.clone().map(of).sum::<u64>();
     let (packets, lost) = (sum(|p| p.packets), sum(|p| p.lost));
-    let all_lost: u64 = all.into_iter().map(|path| path.lost).sum();
+    let all_lost: u64 = all.clone().into_iter().map(|path| path.lost).sum();
     let what = match state {
         // What is lost before the tap is on no path that it could know; and its sender may have left it.
         PathState::Dead if lost == 0 => {
@@ -175,6 +175,16 @@ fn trouble<'a>(
             count(lost),
             several(packets, "packet")
         ),
+        // Before the tap, on paths that it could not know.
+        PathState::Lossy if lost == 0 => {
+            let good = all.clone().into_iter().filter(|path| path.state == PathState::Good);
+            let (others, carried) = good.fold((0, 0), |(n, sum), path| (n + 1, sum + path.packets));
+            format!(
+                "loses: it carried {}, the others {} each, and as many as are missing were lost before the tap",
+                several(packets / paths.clone().count().max(1) as u64, "packet"),
+                count(carried / u64::max(others, 1))
+            )
+        }
         PathState::Lossy => format!(
             "loses: {} of {all_lost} lost packets are on it, of {} that it carried",
             count(lost),
@@ -619,7 +629,9 @@ pub(super) fn cnps_without_marks(&Evidence { head, .. }: &Evidence<'_>, say: &mu
 
 pub(super) fn marks_without_cnps(&Evidence { head, sums }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
     let &Congestion { cnps, becn_acks, ce_packets, .. } = &head.congestion;
-    let marked = ce_packets.saturating_sub(sums.marked_by_senders);
+    // Receivers of MRC say it in SACKs.
+    let of_mrc: u64 = head.mrc.iter().map(|connection| connection.ce_packets).sum();
+    let marked = ce_packets.saturating_sub(sums.marked_by_senders + of_mrc);
     if marked == 0 || cnps + becn_acks > 0 {
         return;
     }
