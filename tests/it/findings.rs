@@ -283,6 +283,7 @@ fn scenarios(found: &mut Found) {
         "notify = false\n[[connection]]\noperations = [{ op = \"write\", size = \"64KiB\", count = 20 }]\n[[segment]]\nright = { mark = 0.3 }\n[[segment]]\n[cnp]\ninterval = \"4us\"",
         "ecn = false\n[[event]]\ndo = \"drop\"\npacket = 99\n[cnp]\non_nak = true",
         "retry = 2\ndies_at = \"20us\"\n[[connection]]\noperations = [{ op = \"write\", size = \"1KiB\", count = 20, every = \"20ms\" }]",
+        "retry = 200\ntimeout = 10\ndies_at = \"60us\"\n[[connection]]\noperations = [{ op = \"write\", size = \"1KiB\", count = 20, every = \"20ms\" }]",
         "rnr_retry = 1\n[[event]]\ndo = \"rnr\"\nmessage = 9\ntimes = 9\n[[connection]]\noperations = [{ op = \"write\", size = \"1KiB\", count = 20, every = \"20ms\" }]",
         "copies = 5\n[[connection]]\ndscp = 0\noperations = [{ op = \"write\", size = \"64KiB\", count = 20 }]",
         "recovery = \"selective\"\n[[event]]\ndo = \"drop\"\npacket = 99\n[[tap]]\nonly = \"right\"",

@@ -17,8 +17,8 @@ use crate::{
 const MOST_FLOWS: usize = 1 << 16;
 /// Of so many frames, each message is asked whose it is; later, one in so many of a flow: most say nothing, and to ask takes as long as a
 /// quarter of what else is done with a SEND.
-const FIRST_FRAMES: u64 = 1 << 16;
-const ONE_IN: u32 = 16;
+const FIRST_FRAMES: u64 = 1 << 14;
+const ONE_IN: u32 = 64;
 
 /// Whether the message of this frame is asked. Threads that prepare frames ask all: what they found of others does not count.
 #[inline(always)]
