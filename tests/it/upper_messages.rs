@@ -209,7 +209,7 @@ fn ucx_is_known_by_its_q_key() {
     }
 }
 
-/// Of a long capture, one message in sixteen of a flow is asked, by its PSN: the same on one thread as on several.
+/// Of a long capture, one message in 64 of a flow is asked, by its PSN: the same on one thread as on several.
 #[test]
 fn of_a_long_capture_some_messages_are_asked() {
     let frame = |qp: u32, psn: u32| {
@@ -230,7 +230,7 @@ fn of_a_long_capture_some_messages_are_asked() {
     .unwrap();
     let others = (0..1 << 16).map(|psn| frame(0x21, psn));
     for (number, frame) in
-        (0..).zip(others.chain((1..16).map(|psn| frame(0x22, psn))).chain([frame(0x23, 16)]))
+        (0..).zip(others.chain((1..64).map(|psn| frame(0x22, psn))).chain([frame(0x23, 64)]))
     {
         let time = Time(1_000_000_000 + number * 1000);
         let wire_len = frame.len() as u32;

@@ -402,7 +402,6 @@ fn say_own(end: &mut SetupEnd, own: Option<&Own>, private: &[u8]) {
     end.srq = Some(own.srq);
 }
 
-/// A reason in words, with what its additional information says where that is known (table 109).
 /// What the application that refused says in its private data, and what to do then, if that is known.
 fn of_application(name: Option<&str>, rejection: &Rejection) -> Option<(&'static str, Option<&'static str>)> {
     if RejectReason(rejection.reason) != RejectReason::CONSUMER {
@@ -426,6 +425,7 @@ fn of_application(name: Option<&str>, rejection: &Rejection) -> Option<(&'static
     None
 }
 
+/// A reason in words, with what its additional information says where that is known (table 109).
 fn reason_words(reason: u16, info: &[u8]) -> Cow<'static, str> {
     let Some(name) = RejectReason(reason).name() else {
         return format!("reason {reason}, which is not assigned").into();
