@@ -35,6 +35,12 @@ impl<'a> Sink<'a> {
         }
     }
 
+    /// Their number, and the bytes.
+    pub(crate) fn counted(&mut self, bytes: &[u8]) {
+        self.number(bytes.len() as u64);
+        self.bytes(bytes);
+    }
+
     pub(crate) fn number(&mut self, mut number: u64) {
         while number >= 0x80 {
             self.byte(number as u8 | 0x80);
@@ -136,7 +142,7 @@ impl<'a> Spring<'a> {
     fn more(&mut self) {
         loop {
             match self.damage.is_none().then(|| self.from.read(&mut self.buffer)) {
-                None | Some(Ok(0)) => return self.broken(Damage::Wrong("it ends too early")),
+                None | Some(Ok(0)) => return self.broken(Damage::Wrong(TOO_SHORT)),
                 Some(Ok(len)) => {
                     (self.at, self.end) = (0, len);
                     return;
@@ -160,7 +166,8 @@ impl<'a> Spring<'a> {
     }
 }
 
-const TOO_LONG: &str = "it is longer than what it describes";
+pub(crate) const TOO_SHORT: &str = "it ends too early";
+pub(crate) const TOO_LONG: &str = "it is longer than what it describes";
 
 /// A value's bytes.
 pub(crate) fn to_bytes(value: &impl Stored) -> Vec<u8> {

@@ -18,7 +18,7 @@ use hdrhistogram::{Counter, Histogram};
 pub(crate) use rdmawire_derive::Stored;
 
 #[cfg(feature = "state")]
-pub(crate) use self::bytes::{Damage, Sink, Spring, from_bytes, to_bytes};
+pub(crate) use self::bytes::{Damage, Sink, Spring, TOO_LONG, TOO_SHORT, from_bytes, to_bytes};
 
 /// A value that is kept. Nearly all derive it.
 #[cfg(feature = "state")]

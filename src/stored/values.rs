@@ -121,8 +121,7 @@ impl Stored for f64 {
 
 impl Stored for Box<[u8]> {
     fn store(&self, to: &mut Sink<'_>) {
-        to.number(self.len() as u64);
-        to.bytes(self);
+        to.counted(self);
     }
 
     fn restore(from: &mut Spring<'_>) -> Box<[u8]> {
@@ -133,8 +132,7 @@ impl Stored for Box<[u8]> {
 
 impl Stored for String {
     fn store(&self, to: &mut Sink<'_>) {
-        to.number(self.len() as u64);
-        to.bytes(self.as_bytes());
+        to.counted(self.as_bytes());
     }
 
     fn restore(from: &mut Spring<'_>) -> String {
@@ -145,8 +143,7 @@ impl Stored for String {
 
 impl Stored for Cow<'static, str> {
     fn store(&self, to: &mut Sink<'_>) {
-        to.number(self.len() as u64);
-        to.bytes(self.as_bytes());
+        to.counted(self.as_bytes());
     }
 
     fn restore(from: &mut Spring<'_>) -> Self {

@@ -244,12 +244,12 @@ fn is_significant(mine: u64, all: u64, share: f64, paths: u64) -> bool {
 /// The state of each path, beside the others. `is_lost_before`: what is lost is lost before the tap.
 fn judge(paths: &[Tally], is_lost_before: bool) -> Vec<PathState> {
     let mut states = vec![PathState::Good; paths.len()];
+    let end = paths.iter().map(|path| path.last_at).max().unwrap_or(0);
     // Each beside those that are good: a very bad path does not hide one that is less bad.
     loop {
         let good = |at: &usize| states[*at] == PathState::Good;
         let beside: Vec<usize> = (0..paths.len()).filter(good).collect();
         let tallies: Vec<Tally> = beside.iter().map(|&at| paths[at]).collect();
-        let end = paths.iter().map(|path| path.last_at).max().unwrap_or(0);
         let found = judge_once(&tallies, is_lost_before, end);
         let is_done = found.iter().all(|state| *state == PathState::Good);
         beside.into_iter().zip(found).for_each(|(at, state)| states[at] = state);

@@ -13,9 +13,10 @@
 
 use std::io::{self, Read, Write};
 
-use super::{Header, StateError};
-use crate::stored::{Damage, Sink, Spring, Stored, from_bytes, to_bytes};
 use crc32fast::Hasher;
+
+use super::{Header, StateError};
+use crate::stored::{Damage, Sink, Spring, Stored, TOO_LONG, TOO_SHORT, from_bytes, to_bytes};
 
 const MAGIC: [u8; 8] = *b"rdmwST\r\n";
 /// Raised when the file itself changes; types may change with each version.
@@ -101,11 +102,11 @@ fn of_damage(damage: Damage) -> StateError {
 }
 
 fn cut() -> StateError {
-    StateError::Damaged("it ends too early".into())
+    StateError::Damaged(TOO_SHORT.into())
 }
 
 fn too_long() -> StateError {
-    StateError::Damaged("it is longer than what it describes".into())
+    StateError::Damaged(TOO_LONG.into())
 }
 
 /// An error while reading blocks: damage is one of ours.
