@@ -255,6 +255,11 @@ impl Counts {
         }
     }
 
+    /// Not more of these packets were lost [perhaps](Self::lost_perhaps) than this.
+    pub(crate) fn cap_perhaps(&mut self, most: u64) {
+        self.perhaps = self.perhaps.min(u16::try_from(most).unwrap_or(u16::MAX));
+    }
+
     /// Packets lost, by [`Place`]: at least one with each proved episode.
     #[inline]
     pub(crate) fn losses(&self) -> [Bounds; Place::ALL.len()] {

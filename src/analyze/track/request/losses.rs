@@ -41,6 +41,20 @@ impl Requests {
         psns.div_ceil(shortest.unwrap_or(1).max(1))
     }
 
+    /// The most packets, as a power of two, that a sender may have sent in a silence before it began anew, all of them lost: what was ever
+    /// outstanding, twice at most. Identifications tell no more: Linux adds a random number to them, of as many as it was silent for
+    /// milliseconds. Where nothing is answered, no bound is known.
+    pub(super) fn burst_exponent(&self) -> u32 {
+        match self.reach {
+            0 => u32::BITS - 1,
+            reach => (u64::BITS - self.most_packets(reach).leading_zeros()).min(u32::BITS - 1),
+        }
+    }
+
+    pub(super) fn burst(&self) -> u64 {
+        1 << self.burst_exponent()
+    }
+
     /// The request packets that have these PSNs. A READ request is one packet: its other PSNs are of the response.
     pub(super) fn packets_in(&self, psns: Range<u64>) -> u64 {
         let all = psns.end.saturating_sub(psns.start);
@@ -170,6 +184,8 @@ impl Requests {
 /// What is known at the end.
 impl Requests {
     pub(super) fn bound_losses(&mut self, config: &TrackConfig) {
+        // What was lost in silences was sent again, and seen.
+        self.counts.cap_perhaps(self.counts.packets);
         self.bound_waits(config);
         self.bound_skipped(config);
         self.bound_missing();

@@ -316,6 +316,8 @@ impl Requests {
     /// A retransmission, after a silence of so many nanoseconds.
     #[cold]
     pub(crate) fn again(&mut self, request: &Request, step: &Step, silent: i64, config: &TrackConfig) {
+        /// A burst is sent so often at most, as IBTA's retry count has three bits.
+        const TIMES: u64 = 8;
         let p = &request.packet;
         let x = step.x;
         let end = x + p.n as u64;
@@ -326,7 +328,7 @@ impl Requests {
         }
         self.trouble.skipped_late += step.not_lost as u64;
         if step.unseen > 0 {
-            self.counts.lost(Place::Upstream, 0, step.unseen);
+            self.counts.lost(Place::Upstream, 0, step.unseen.min(self.burst().saturating_mul(TIMES)));
         } else if step.went_back && !step.is_next_sent {
             self.sent_unseen(x, (p.time, silent), config);
         }

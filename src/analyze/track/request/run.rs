@@ -55,6 +55,8 @@ impl Default for Of {
 const MTU: u8 = 1;
 /// No packet is missing: so one within a message that was not seen to begin is no edge of it.
 const ALL_BEFORE: u8 = 2;
+/// Bits of what is known.
+const KNOWN_BITS: u32 = 2;
 
 /// A run of SENDs and WRITEs. Both kinds are packed, so that a run is two cache lines.
 #[derive(Clone, Copy, Debug, Default, crate::stored::Stored)]
@@ -66,7 +68,8 @@ struct RequestRun {
     message_start: u32,
     /// The operation of the open message.
     open: Option<Operation>,
-    /// What the requests know, one bit each: the path MTU; all packets before.
+    /// What the requests know, one bit each: the path MTU; all packets before. Above them, the [most packets](Requests::burst_exponent)
+    /// that a silence may hide, as a power of two.
     knows: u8,
     /// Payload bytes that the requests know of.
     told: u32,
@@ -161,7 +164,7 @@ impl RunState {
         let Of::Requests(run) = &mut self.of else { return None };
         // In many traces, the processor would predict a branch wrong.
         let is_silent = silence > run.floor as u64;
-        let perhaps = unseen(packet.ip_id(), ids).max(1) as u32;
+        let perhaps = (unseen(packet.ip_id(), ids) as u32).clamp(1, 1 << (run.knows >> KNOWN_BITS));
         run.perhaps += select_unpredictable(is_silent, perhaps, 0);
         (run.message_start, run.message_time) =
             if shape.begins { (payload, time) } else { (run.message_start, run.message_time) };
@@ -297,6 +300,7 @@ impl Requests {
             return None;
         }
         let knows = if self.knows_mtu() { MTU } else { 0 } | if self.is_patchy() { 0 } else { ALL_BEFORE };
+        let knows = knows | self.burst_bits();
         let mut of = RequestRun { floor: self.floor(config), knows, ..RequestRun::default() };
         if let Some(assembly) = self.assembly.take() {
             of.message_start = 0u32.wrapping_sub(assembly.bytes as u32);
@@ -351,6 +355,7 @@ impl Requests {
         run.stop = stop(&self.seq, self.una, run.next) as u32;
         if let Of::Requests(of) = &mut run.of {
             of.floor = self.floor(config);
+            of.knows = of.knows & ((1 << KNOWN_BITS) - 1) | self.burst_bits();
         }
         self.seq.ring.swap(&mut run.ring);
         self.is_in_order() && self.seq.hi == run.next
@@ -417,6 +422,11 @@ impl Requests {
     #[inline(always)]
     fn is_in_order(&self) -> bool {
         self.is_quiet() && self.seq.is_undisturbed() && self.responder.is_steady(self.seq.hi)
+    }
+
+    #[inline(always)]
+    fn burst_bits(&self) -> u8 {
+        (self.burst_exponent() << KNOWN_BITS) as u8
     }
 
     #[inline(always)]
