@@ -214,10 +214,14 @@ fn analyzed(recipes: &[String]) -> Report {
 }
 
 fn push(recipes: &[String]) -> Analysis {
+    push_apart(recipes, 1000)
+}
+
+fn push_apart(recipes: &[String], apart_ns: i64) -> Analysis {
     let mut analysis = Analysis::new(Options::default());
     for (n, text) in (0i64..).zip(recipes) {
         let frame = made(text).build();
-        let (time, wire_len) = (Time(n * 1000), frame.len() as u32);
+        let (time, wire_len) = (Time(n * apart_ns), frame.len() as u32);
         analysis.push(&Record { time, link: Link::ETHERNET, interface: 0, wire_len, frame: &frame });
     }
     analysis
@@ -300,6 +304,20 @@ fn a_context_is_followed_from_syn_to_close() {
     let text = UetContext::sentences_of(&report.head.uet, &report.head.uet_counts, &report.head.uet_packets);
     assert!(text[1].contains("1 retransmitted") && text[1].contains("bad memory key 1"), "{text:?}");
     assert!(report.flows.is_empty());
+}
+
+/// Frames of a file without times all have the same one: nothing took 0 ns.
+#[test]
+fn without_times_nothing_lasts() {
+    let report = push_apart(&context(), 0).finish();
+    let [row] = &report.head.uet[..] else { panic!("{:?}", report.head.uet) };
+    assert_eq!((row.acks, row.retransmits), (Some(4), Some(1)));
+    assert_eq!((row.setup_ns, row.rtt_min_ns, row.rtt_mean_ns, row.rtt_max_ns), (None, None, None, None));
+    for field in ["setup_ns", "rtt_min_ns", "rtt_mean_ns", "rtt_max_ns"] {
+        assert_eq!(row.why.get(field), Some(&Reason::CoarseTimes), "{field}: {:?}", row.why);
+    }
+    let paths = &report.head.paths;
+    assert!(paths.iter().all(|path| path.ack_rtt_mean_ns.is_none()), "{paths:?}");
 }
 
 /// A context in which a packet is trimmed, one is refused, and an operation fails.

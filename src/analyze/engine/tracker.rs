@@ -707,6 +707,11 @@ impl Tracker {
         Some(self.capture.resolution.ns).filter(|&ns| ns >= COARSE_NS)
     }
 
+    /// The step of the times in the report: as above, and longer than all of them where frames have no times.
+    pub(crate) fn step_ns(&self) -> Option<u64> {
+        if self.capture.has_times() { self.coarse_ns() } else { Some(u64::MAX) }
+    }
+
     /// No more packets come: decides what was left open, as well as the evidence allows.
     pub(super) fn decide(&mut self, metrics: &mut Metrics) {
         self.settle_all(metrics);

@@ -36,7 +36,7 @@ pub(crate) struct Index<'a> {
     flows: &'a [Flow],
     verified: bool,
     /// The step of the capture's clock, where it is coarse.
-    coarse_ns: Option<u64>,
+    step_ns: Option<u64>,
     /// A filter left frames out.
     pub(super) leaves_out: bool,
     /// Numbers of flows by their place in the report; the retired flows have the first numbers.
@@ -81,7 +81,7 @@ impl<'a> Index<'a> {
             retired,
             flows,
             verified: tracker.options.verify_icrc,
-            coarse_ns: tracker.coarse_ns(),
+            step_ns: tracker.step_ns(),
             leaves_out: tracker.leaves_out(),
             order: Vec::new(),
             places: vec![0; flows.len()],
@@ -260,7 +260,7 @@ impl<'a> Index<'a> {
     pub(crate) fn report(&self, at: usize) -> report::Flow {
         let peer = self.peer(at).map(|peer| self.flow(peer));
         let mut row = rows::flow_report(self.flow(at), peer, self.verified);
-        if let Some(step_ns) = self.coarse_ns {
+        if let Some(step_ns) = self.step_ns {
             rows::leave_out_short(&mut row, step_ns);
         }
         self.end_of(at, &mut row);

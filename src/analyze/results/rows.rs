@@ -141,7 +141,42 @@ pub(crate) fn flow_report(flow: &Flow, peer: Option<&Flow>, verified: bool) -> r
     row
 }
 
-/// Leaves out times of a few steps of the capture's clock, of this length: they are off by more than a tenth.
+/// A time of a few steps of the capture's clock is off by more than a tenth.
+fn is_short(ns: u64, step_ns: u64) -> bool {
+    ns < step_ns.saturating_mul(10)
+}
+
+/// Leaves out [short](is_short) times of other transports, and of paths.
+pub(super) fn leave_out_short_times(
+    (mrc, uet): (&mut [report::MrcConnection], &mut [report::UetContext]),
+    paths: &mut [report::FlowPath],
+    step_ns: u64,
+) {
+    for row in mrc {
+        row.completion_ns.take_if(|summary| is_short(summary.p50, step_ns));
+        row.ack_rtt_ns.take_if(|summary| is_short(summary.p50, step_ns));
+    }
+    for row in uet {
+        let coarse = Reason::CoarseTimes;
+        if row.setup_ns.take_if(|ns| is_short(*ns, step_ns)).is_some() {
+            row.why.insert("setup_ns".into(), coarse);
+        }
+        if row.completion_ns.take_if(|summary| is_short(summary.p50, step_ns)).is_some() {
+            row.why.insert("completion_ns".into(), coarse);
+        }
+        if row.rtt_mean_ns.is_some_and(|ns| is_short(ns, step_ns)) {
+            (row.rtt_min_ns, row.rtt_mean_ns, row.rtt_max_ns) = (None, None, None);
+            row.why.extend(["rtt_min_ns", "rtt_mean_ns", "rtt_max_ns"].map(|field| (field.into(), coarse)));
+        }
+    }
+    for row in paths {
+        if row.ack_rtt_mean_ns.is_some_and(|ns| is_short(ns, step_ns)) {
+            (row.ack_rtt_mean_ns, row.ack_rtt_max_ns) = (None, None);
+        }
+    }
+}
+
+/// Leaves out [short](is_short) times of a flow.
 pub(crate) fn leave_out_short(row: &mut report::Flow, step_ns: u64) {
     let times = &mut row.latency_ns;
     for (field, summary) in [
@@ -152,7 +187,7 @@ pub(crate) fn leave_out_short(row: &mut report::Flow, step_ns: u64) {
         ("latency_ns.nak_generation", &mut times.nak_generation),
         ("latency_ns.nak_reaction", &mut times.nak_reaction),
     ] {
-        if summary.take_if(|summary| summary.p50 < step_ns.saturating_mul(10)).is_some() {
+        if summary.take_if(|summary| is_short(summary.p50, step_ns)).is_some() {
             row.why.insert(field.into(), Reason::CoarseTimes);
         }
     }

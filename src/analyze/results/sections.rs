@@ -1,7 +1,7 @@
 //! All sections of a report but its long lists: each metric makes its own, and what needs several of them is joined here. No metric
 //! reads the section of another but as an argument.
 
-use super::{links, lists::Index};
+use super::{links, lists::Index, rows::leave_out_short_times};
 use crate::{
     analyze::{
         engine::Tracker,
@@ -43,14 +43,17 @@ pub(super) fn head(
     } = each(built_in);
     let mut why = Why::new();
     let again = tracker.config.copying.elsewhere();
-    let (mrc, of_mrc) = tracker.mrc.section(|id| context.flow(id));
+    let (mut mrc, of_mrc) = tracker.mrc.section(|id| context.flow(id));
     let mut paths = entropy.paths(|id| context.flow(id));
     // Their paths are those of MRC.
     paths.retain(|path| !of_mrc.iter().any(|mrc| mrc.flow.is_some() && mrc.flow == path.flow));
     paths.extend(of_mrc);
-    let (contexts, uet_counts, uet_packets) = uet.section();
+    let (mut contexts, uet_counts, uet_packets) = uet.section();
     paths.extend(uet.paths());
     judge_shared(&mut paths);
+    if let Some(step_ns) = tracker.step_ns() {
+        leave_out_short_times((&mut mrc, &mut contexts), &mut paths, step_ns);
+    }
     let (telemetry, csig) = tracker.written.section();
     let (links, balance) = links::section(&tracker.capture, again, context);
     for path in paths.iter_mut().filter(|_| links.len() > 1) {

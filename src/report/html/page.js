@@ -267,7 +267,7 @@ function matrix(place, hosts) {
 
 const ROLES = {
   new: 'line', response: 'line', ack: 'line', again: 'disc', late: 'ring', copy: 'dot', ambiguous: 'ring', corrupt: 'cross', trimmed: 'diamond', 'ack-again': 'dot',
-  nak: 'cross', rnr: 'diamond', cnp: 'up', ce: 'tick', 'lost-before': 'hole', 'lost-after': 'hole', lost: 'hole', pause: 'thick',
+  nak: 'cross', rnr: 'diamond', cnp: 'up', ce: 'tick', 'lost-before': 'hole', 'lost-after': 'hole', lost: 'hole', pause: 'span',
   rate: 'line', goodput: 'line', class: 'box',
   receiver_late: 'span', sender_late: 'span', one_side_late: 'span', paused: 'span', recovering: 'span', throttled: 'span', queueing: 'span', line_rate: 'span', transfer: 'span', straggler: 'bar',
 };
@@ -275,9 +275,11 @@ const CLASSES = 8;
 const style = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const colour = (role, n) => style(role === 'class' || role === 'pause' ? `--class-${n % CLASSES}` : `--${role}`) || style('--ink');
 
-/** Draws a mark with its first packet at (x, y) and its last at (x2, y2). */
-function drawMark(c, shape, x, y, x2 = x, y2 = y) {
+/** Draws a mark with its first packet at (x, y) and its last at (x2, y2); in a legend, at (x, y). */
+function drawMark(c, shape, x, y, x2, y2 = y) {
   const r = 3.5 * devicePixelRatio;
+  const isKey = x2 === undefined;
+  x2 ??= x;
   c.beginPath();
   if (shape === 'hole') {
     const high = Math.max(Math.abs(y - y2), 1.6 * r);
@@ -286,8 +288,7 @@ function drawMark(c, shape, x, y, x2 = x, y2 = y) {
   }
   if (shape === 'span' || shape === 'bar') {
     const high = (shape === 'span' ? 12 : 4) * devicePixelRatio;
-    // In a legend it is as wide as other marks.
-    c.rect(x === x2 ? x - 2 * r : x, y - high / 2, x === x2 ? 4 * r : Math.max(x2 - x, 1), high);
+    c.rect(isKey ? x - 2 * r : x, y - high / 2, isKey ? 4 * r : Math.max(x2 - x, devicePixelRatio), high);
     return c.fill();
   }
   if (x2 !== x || y2 !== y) {
@@ -304,7 +305,6 @@ function drawMark(c, shape, x, y, x2 = x, y2 = y) {
       case 'up': c.moveTo(px - r, py); c.lineTo(px, py - 2 * r); c.lineTo(px + r, py); c.closePath(); break;
       case 'tick': c.moveTo(px, py - 2 * r); c.lineTo(px, py + 2 * r); break;
       case 'box': c.rect(px - 1.5 * r, py - r, 3 * r, 2 * r); break;
-      case 'thick': c.rect(px - 1.5 * r, py - r, 3 * r, 2 * r); break;
     }
   }
   if (['ring', 'cross', 'tick'].includes(shape)) c.stroke(); else c.fill();
@@ -312,18 +312,25 @@ function drawMark(c, shape, x, y, x2 = x, y2 = y) {
 
 function pen(c, role, n) {
   c.strokeStyle = c.fillStyle = colour(role, n);
-  c.lineWidth = (ROLES[role] === 'thick' ? 8 : 1.5) * devicePixelRatio;
+  c.lineWidth = 1.5 * devicePixelRatio;
   c.setLineDash(role === 'lost-after' ? [4, 3] : role === 'lost' ? [1, 3] : []);
 }
 
 /** Labels of an axis: all in one unit, with as many digits as tell them apart. */
 function labels(units, splits, step) {
   const most = Math.max(...splits.map(Math.abs), 1);
-  const [unit, size] = units.findLast(([, size]) => most >= size) ?? units[0];
+  // Parts of a minute and of what is longer are told in a smaller unit.
+  const fits = size => most >= size && (units !== DURATIONS || size <= 1e9 || step % size === 0);
+  const [unit, size] = units.findLast(([, size]) => fits(size)) ?? units[0];
   let digits = 0;
   while (digits < 9 && Math.abs(step / size * 10 ** digits - Math.round(step / size * 10 ** digits)) > 1e-6) digits++;
   return splits.map(value => `${(value / size).toFixed(digits)} ${unit}`);
 }
+/** Steps of an axis of times: decimal ones up to ten seconds, then those of a clock. */
+const STEPS = [
+  ...[...Array(10).keys()].flatMap(n => [1, 2, 2.5, 5].map(part => part * 10 ** n)).filter(step => Number.isInteger(step)), 10e9, 15e9, 30e9,
+  ...[1, 2, 5, 10, 15, 30].map(n => n * 60e9), ...[1, 2, 3, 6, 12].map(n => n * 3600e9), ...[1, 2, 5, 10, 20, 50, 100, 200, 500].map(n => n * 86400e9),
+];
 const UNITS = { ns: DURATIONS, bps: RATES, bytes: BYTES };
 
 /** A chart of a picture, its tools, and the table of its data. */
@@ -377,7 +384,7 @@ class Chart {
       width: this.plot.clientWidth || 600, height: this.isMarks && chart.unit === 'psn' ? 420 : Math.max(220, (chart.rows?.length ?? 0) * 16 + 60), legend: { show: false },
       cursor: { drag: { x: true, y: false }, points: { show: false }, sync: { key: this.picture.key } },
       scales: { x: { time: false, range: (_, least, most) => [least, most > least ? most : least + 1] }, y: { range: wide } },
-      axes: [{ ...axis, space: 90, values: (_, splits, __, ___, step) => labels(DURATIONS, splits, step) }, { ...axis, ...rows, size: left, values }],
+      axes: [{ ...axis, space: 90, incrs: STEPS, values: (_, splits, __, ___, step) => labels(DURATIONS, splits, step) }, { ...axis, ...rows, size: left, values }],
       series: [{}, ...lines],
       hooks: {
         drawClear: [() => this.drawBands()], draw: [() => this.drawMarks()], setCursor: [() => this.read()],
@@ -481,7 +488,7 @@ class Chart {
       pen(c, series.role, n);
       const [x, y] = [swatch.width / 2, swatch.height / 2];
       const isLine = ROLES[series.role] === 'line';
-      drawMark(c, ROLES[series.role], isLine ? x / 2 : x, y, isLine ? x * 1.5 : x, y);
+      drawMark(c, ROLES[series.role], isLine ? x / 2 : x, y, isLine ? x * 1.5 : undefined, y);
     };
     paint();
     themes.push(paint);

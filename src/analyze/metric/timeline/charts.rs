@@ -133,7 +133,12 @@ pub fn pause_chart(paused: &[Paused], start_ns: i64, name: impl Fn(&Paused) -> S
         let mark = |p: &Paused| (p.start_ns - start_ns, p.end_ns - start_ns, row, row, p.frames, 0);
         marks(name, "pause", paused.into_iter().map(mark))
     });
-    let about = "When each sender of pause frames stopped its neighbour, by priority.";
+    let about = match paused.iter().all(|pause| pause.start_ns == pause.end_ns) {
+        true => {
+            "When each sender of pause frames asked its neighbour to stop, by priority; for how long is not known."
+        }
+        false => "When each sender of pause frames stopped its neighbour, by priority.",
+    };
     chart("Pauses", about, Style::Marks, "row", series.collect())
 }
 
