@@ -19,7 +19,7 @@ use super::{
 };
 use rdmawire::report::{
     Capture, CollectiveConnection, CollectiveOperation, CollectiveRequest, Collectives as Report, OneSided,
-    OneSidedQueuePair, OneSidedRail, SetClock, clean, json,
+    OneSidedQueuePair, OneSidedRail, SetClock, json,
     units::{bits, bytes, count, duration, mean, percent, several, utc},
 };
 
@@ -102,7 +102,7 @@ impl Collectives {
 
     fn write(&self, found: &Report, out: &mut impl Write) -> io::Result<()> {
         for sentence in found.sentences() {
-            writeln!(out, "{}", clean(&sentence))?;
+            list::say(out, "", &sentence)?;
         }
         list::write(out, "Connections", &CONNECTIONS, found.connections.iter().map(connection), self.top)?;
         if let Some(operations) = &found.operations {
@@ -116,7 +116,7 @@ impl Collectives {
     fn write_one_sided(&self, found: &OneSided, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "\nOne-sided traffic")?;
         for sentence in found.sentences() {
-            writeln!(out, "{}", clean(&sentence))?;
+            list::say(out, "", &sentence)?;
         }
         list::write(out, "Rails of one-sided traffic", &RAILS, found.rails.iter().map(rail), self.top)?;
         let rows = found.queue_pairs.iter().map(queue_pair);
@@ -139,12 +139,11 @@ pub(super) fn cut_frames(cut: u64) -> String {
 
 /// There are none; `cut`: frames of which the capture has only the first part.
 fn write_none(cut: u64, out: &mut impl Write) -> io::Result<()> {
-    writeln!(
-        out,
-        "No collectives: no clear-to-send elements, and no immediate data that is the size of its message."
-    )?;
+    let text =
+        "No collectives: no clear-to-send elements, and no immediate data that is the size of its message.";
+    list::say(out, "", text)?;
     if cut > 0 {
-        writeln!(out, "{}", cut_frames(cut))?;
+        list::say(out, "", &cut_frames(cut))?;
     }
     Ok(())
 }

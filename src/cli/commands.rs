@@ -60,7 +60,7 @@ impl Follow for Followed {
         if report.connections.is_empty() {
             writeln!(out, "  no connection of NFS, iSER, SRP, SMB Direct, RDS, LNet or SMC-R")?;
         } else {
-            writeln!(out, "  {}", report.sentence())?;
+            list::say(out, "  ", &report.sentence())?;
         }
         follow::say_wrong_icrcs(report.wrong_icrc, report.wrong_icrc_read, out)?;
         if report.cut_messages > 0 {
@@ -76,7 +76,7 @@ impl Follow for Followed {
         }
         if !report.findings.is_empty() {
             writeln!(out, "\nFindings")?;
-            report.findings.iter().try_for_each(|finding| writeln!(out, "  {}", clean(finding)))?;
+            report.findings.iter().try_for_each(|finding| list::say(out, "  ", finding))?;
         }
         let connections = report.connections.iter().enumerate().map(|(at, row)| connection_cells(at, row));
         list::write(out, "Connections", &CONNECTION, connections, options.top)?;

@@ -138,7 +138,7 @@ impl Fabric {
         if report.datagrams == 0 {
             return writeln!(out, "  no management datagrams");
         }
-        writeln!(out, "  {}", report.sentence())?;
+        list::say(out, "  ", &report.sentence())?;
         if let (Some(reached), Some(lost)) = (report.pairs_reached, report.pairs_not_reached) {
             let most = report.most_switches.unwrap_or(0);
             write!(out, "  {} of adapters' ports reach each other", several(reached, "pair"))?;
@@ -153,7 +153,7 @@ impl Fabric {
         }
         if !report.findings.is_empty() {
             writeln!(out, "\nFindings")?;
-            report.findings.iter().try_for_each(|finding| writeln!(out, "  {}", clean(finding)))?;
+            report.findings.iter().try_for_each(|finding| list::say(out, "  ", finding))?;
         }
         let mut lists = Lists { out, top: self.top };
         lists.write(&MANAGER, &report.managers, |row| {

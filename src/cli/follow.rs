@@ -12,6 +12,7 @@ use super::{
     Outcome,
     arg::{self, RocePorts},
     input::{PartFiles, each, say_damage},
+    list,
     signals::{STOP, end_on_signal},
     trace::{Captures, Merging, Trace, name_of_trace, write_json},
 };
@@ -64,10 +65,10 @@ pub(super) trait Follow {
 pub(super) fn say_wrong_icrcs(refused: u64, read: u64, out: &mut impl Write) -> io::Result<()> {
     if read > 0 {
         let packets = several(read, "packet");
-        writeln!(
-            out,
-            "  - {packets} with a wrong ICRC were read: most are wrong, so that something rewrote the packets, or their sender computes none."
-        )?;
+        let text = format!(
+            "{packets} with a wrong ICRC were read: most are wrong, so that something rewrote the packets, or their sender computes none."
+        );
+        list::say(out, "  - ", &text)?;
     }
     if refused > 0 {
         writeln!(out, "  - {} with a wrong ICRC: corrupt, and not read.", several(refused, "packet"))?;

@@ -73,6 +73,14 @@ pub(super) fn write(
     Ok(())
 }
 
+/// Writes a sentence in lines as wide as the terminal, the first behind `lead`, the others behind blanks.
+pub(super) fn say(out: &mut impl Write, lead: &str, sentence: &str) -> io::Result<()> {
+    let room = terminal::width().saturating_sub(lead.len()).max(20);
+    let mut lines = text::lines(&clean(sentence), room).into_iter();
+    writeln!(out, "{lead}{}", lines.next().unwrap_or_default())?;
+    lines.try_for_each(|line| writeln!(out, "{:1$}{line}", "", lead.len()))
+}
+
 /// How wide a column is.
 struct Widths {
     /// Its longest word.

@@ -59,15 +59,15 @@ impl Follow for Commands {
         if report.queues.is_empty() {
             writeln!(out, "  no queue of NVMe over RDMA")?;
         } else {
-            writeln!(out, "  {}", report.sentence())?;
+            list::say(out, "  ", &report.sentence())?;
         }
         follow::say_wrong_icrcs(report.wrong_icrc, report.wrong_icrc_read, out)?;
         if report.cut_capsules > 0 && report.queues.is_empty() {
             let sends = several(report.cut_capsules, "SEND");
-            writeln!(
-                out,
-                "  - {sends} may have had commands, and lack them: record at least 160 bytes of each frame."
-            )?;
+            let text = format!(
+                "{sends} may have had commands, and lack them: record at least 160 bytes of each frame."
+            );
+            list::say(out, "  - ", &text)?;
         }
         if report.not_followed > 0 {
             writeln!(out, "  - {} queues are too many: they were not followed.", count(report.not_followed))?;
@@ -77,7 +77,7 @@ impl Follow for Commands {
         }
         if !report.findings.is_empty() {
             writeln!(out, "\nFindings")?;
-            report.findings.iter().try_for_each(|finding| writeln!(out, "  {finding}"))?;
+            report.findings.iter().try_for_each(|finding| list::say(out, "  ", finding))?;
         }
         let queues = report.queues.iter().enumerate().map(|(at, row)| queue_cells(at, row));
         list::write(out, "Queues", &QUEUE, queues, options.top)?;

@@ -26,7 +26,7 @@ pub(super) use page::Page;
 use page::Paint;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
-pub use page::{held_together, with_spaces};
+pub use page::{held_together, lines, with_spaces};
 pub use price::write_price;
 pub use set::write_set;
 pub use setups::{setup_columns, write_setups};

@@ -74,20 +74,9 @@ impl Page<'_> {
         let lead_width = lead.chars().count();
         let room = self.width.saturating_sub(lead_width).max(20);
         let blanks = " ".repeat(lead_width);
-        let (mut paint, mut lead) = (paint, lead);
-        let mut line = String::new();
-        for word in words(&clean(text)) {
-            if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > room {
-                self.put(paint, lead, &line)?;
-                (paint, lead) = (Paint::Plain, &blanks);
-                line.clear();
-            }
-            if !line.is_empty() {
-                line.push(' ');
-            }
-            line.push_str(&word);
-        }
-        self.put(paint, lead, &line)
+        let mut all = lines(&clean(text), room).into_iter();
+        self.put(paint, lead, &all.next().unwrap_or_default())?;
+        all.try_for_each(|line| self.put(Paint::Plain, &blanks, &line))
     }
 
     /// An empty table: columns by their heads, those in `left` aligned to the left.
@@ -147,6 +136,21 @@ pub fn held_together(text: &str) -> String {
 /// Lines of a table, with plain spaces.
 pub fn with_spaces(line: &str) -> String {
     line.replace('\u{a0}', " ")
+}
+
+/// A text in lines of this many characters; a longer word has a line of its own, and a number and its unit are one word.
+pub fn lines(text: &str, room: usize) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for word in words(text) {
+        match all.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= room => {
+                line.push(' ');
+                line.push_str(&word);
+            }
+            _ => all.push(word),
+        }
+    }
+    all
 }
 
 /// Whether a word, with what stands behind it, is a unit.
