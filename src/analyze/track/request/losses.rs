@@ -44,10 +44,12 @@ impl Requests {
     /// The most packets, as a power of two, that a sender may have sent in a silence before it began anew, all of them lost: what was ever
     /// outstanding, twice at most. Identifications tell no more: Linux adds a random number to them, of as many as it was silent for
     /// milliseconds. Where nothing is answered, no bound is known.
+    #[inline]
     pub(super) fn burst_exponent(&self) -> u32 {
-        match self.reach {
+        let packets = if self.goodput > 0 { self.reach } else { self.most_packets(self.reach) };
+        match packets {
             0 => u32::BITS - 1,
-            reach => (u64::BITS - self.most_packets(reach).leading_zeros()).min(u32::BITS - 1),
+            packets => (u64::BITS - packets.leading_zeros()).min(u32::BITS - 1),
         }
     }
 

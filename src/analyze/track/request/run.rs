@@ -164,7 +164,7 @@ impl RunState {
         let Of::Requests(run) = &mut self.of else { return None };
         // In many traces, the processor would predict a branch wrong.
         let is_silent = silence > run.floor as u64;
-        let perhaps = (unseen(packet.ip_id(), ids) as u32).clamp(1, 1 << (run.knows >> KNOWN_BITS));
+        let perhaps = (unseen(packet.ip_id(), ids) as u32).min(1 << (run.knows >> KNOWN_BITS)).max(1);
         run.perhaps += select_unpredictable(is_silent, perhaps, 0);
         (run.message_start, run.message_time) =
             if shape.begins { (payload, time) } else { (run.message_start, run.message_time) };
