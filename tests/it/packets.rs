@@ -5,8 +5,14 @@ use std::{
     fs,
     io::Read,
     process::{Command, Output, Stdio},
+    sync::{Arc, Mutex},
 };
 
+use rdmawire::{
+    analyze::{Analysis, Options, metric::messages::Messages},
+    capture::{Record, Time},
+    sim::{self, Scenario},
+};
 use serde_json::Value;
 
 use crate::support::{
@@ -236,6 +242,49 @@ fn messages_are_those_of_the_report() {
         }
     }
     assert!(clean >= 3, "{clean}");
+}
+
+/// Where packets overtake others of earlier messages, a message began with the first packet of its own that came, whichever door says so.
+#[test]
+fn messages_take_as_long_through_every_door() {
+    let mut late = 0;
+    for operation in ["write", "send"] {
+        let text = format!(
+            r#"
+            seed = 5
+            [[connection]]
+            operations = [{{ op = "{operation}", size = "4KiB", count = 400, every = "2us" }}]
+            [[segment]]
+            delay = "1us"
+            right = {{ reorder = 0.05, reorder_depth = 9 }}
+            [[segment]]
+            delay = "1us"
+            "#
+        );
+        let run = sim::run(&Scenario::parse(&text).unwrap()).unwrap();
+        let rows = Arc::new(Mutex::new(Vec::new()));
+        let told = rows.clone();
+        let messages = Messages::new(move |message| told.lock().unwrap().push(message.clone()));
+        let mut analysis = Analysis::with(Options::default(), messages);
+        let mut frames = run.frames(0);
+        while let Some(frame) = frames.next() {
+            let (time, link, wire_len) = (Time(frame.time_ns), frame.link, frame.wire_len);
+            analysis.push(&Record { time, link, interface: 0, wire_len, frame: frame.bytes });
+        }
+        let (report, messages) = analysis.finish_with::<Messages>();
+        messages.unwrap().end();
+        let flow = report.flows.iter().find(|flow| flow.messages.completed > 0).unwrap();
+        let said = flow.latency_ns.message_completion.unwrap();
+        late += flow.requests.out_of_order;
+        let rows = rows.lock().unwrap();
+        let mut took: Vec<u64> = rows.iter().filter_map(|row| row.completion_ns).collect();
+        took.sort_unstable();
+        let [half, last] = [took.len().div_ceil(2), took.len()].map(|n| took[n - 1]);
+        let sum: u64 = took.iter().sum();
+        let is = (took.len() as u64, took[0], half, last, sum);
+        assert_eq!(is, (said.count, said.min, said.p50, said.max, said.sum), "{operation}");
+    }
+    assert!(late > 50, "{late}");
 }
 
 #[test]

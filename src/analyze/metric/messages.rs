@@ -38,6 +38,9 @@ struct Flow {
     /// PSNs up to here were told.
     told: u64,
     list: VecDeque<Message>,
+    /// Packets within a message that did not come behind the newest one, by PSN, and where: a message whose first packet is late began with one
+    /// of them.
+    early: VecDeque<(u64, (u64, i64))>,
 }
 
 #[derive(Clone, Debug)]
@@ -48,7 +51,9 @@ struct Message {
     end: Option<u64>,
     opcode: Opcode,
     peer_qp: Option<u32>,
+    /// The packet that was seen first, and the one with the lowest PSN.
     first: (u64, i64),
+    lowest: (u64, i64),
     last: (u64, i64),
     completed: Option<i64>,
     stated: Option<u32>,
@@ -69,6 +74,8 @@ impl Messages {
     pub const MOST_OF_FLOW: usize = 4096;
     /// Messages of all flows that wait.
     pub const MOST: usize = 1 << 20;
+    /// Packets of a flow that came before the first one of their message.
+    const EARLY: usize = 4096;
 
     /// The metric that calls this function.
     pub fn new(tell: impl FnMut(&report::Message) + Send + 'static) -> Messages {
@@ -89,8 +96,9 @@ impl Messages {
     fn empty(&mut self, flow: &mut Flow) {
         while let Some(message) = flow.list.pop_front() {
             self.kept -= 1;
+            let row = flow.row(&message);
             if let Some(tell) = &mut self.tell {
-                tell(&flow.row(&message));
+                tell(&row);
             }
         }
     }
@@ -112,8 +120,9 @@ impl Messages {
             let Some(message) = flow.list.pop_front() else { return };
             self.kept -= 1;
             flow.told = flow.told.max(message.end.unwrap_or(message.at));
+            let row = flow.row(&message);
             if let Some(tell) = &mut self.tell {
-                tell(&flow.row(&message));
+                tell(&row);
             }
         }
     }
@@ -158,8 +167,13 @@ impl Messages {
         flow.service = Some(packet.opcode().service());
         flow.encapsulation = Some(packet.encapsulation());
         let x = packet.psn().unwrap_near(flow.newest);
+        let is_next = x == flow.newest + 1;
         flow.newest = flow.newest.max(x);
         let (message, is_new) = flow.take(x, packet, place)?;
+        let begins = matches!(packet.opcode().shape().position, Position::First | Position::Only);
+        if !is_next && !begins && place.class != Some(Class::Retransmission) {
+            flow.came_early(x, (place.frame, packet.time()));
+        }
         self.kept += is_new as usize;
         if is_new {
             self.shrink(id);
@@ -235,15 +249,19 @@ impl Flow {
                 {
                     message.end = before.end.take();
                 }
-                // Its other packets came before it.
+                // Its other packets came before it, as far as its length reaches.
                 let is_first = begins && !ends;
+                let psns = packet.dma_len().map(|length| length.div_ceil(packet.payload().max(1)));
+                let is_its = |rest: &Message| psns.is_none_or(|psns| rest.at < x + u64::from(psns));
                 if is_first
-                    && self.list.get(at).is_some_and(|next| !next.has_first)
+                    && self.list.get(at).is_some_and(|next| !next.has_first && is_its(next))
                     && let Some(rest) = self.list.remove(at)
                 {
                     is_more = false;
-                    message = Message { at: x, opcode: message.opcode, stated: message.stated, ..rest };
+                    let Message { opcode, stated, lowest, .. } = message;
+                    message = Message { at: x, opcode, stated, lowest, ..rest };
                 }
+                message.first = self.first(&message, self.list.get(at).map(|next| next.at));
                 self.list.insert(at, message);
                 at
             }
@@ -262,7 +280,27 @@ impl Flow {
         Some((message.first.0, is_more))
     }
 
-    fn row(&self, message: &Message) -> report::Message {
+    /// A packet came that was not the next one.
+    fn came_early(&mut self, x: u64, here: (u64, i64)) {
+        if self.early.len() >= Messages::EARLY {
+            self.early.drain(..Messages::EARLY / 2);
+        }
+        let at = self.early.partition_point(|&(before, _)| before < x);
+        if self.early.get(at).is_none_or(|&(there, _)| there != x) {
+            self.early.insert(at, (x, here));
+        }
+    }
+
+    /// The packet of this message that came first, where `next` begins the message behind it.
+    fn first(&self, message: &Message, next: Option<u64>) -> (u64, i64) {
+        let next = next.unwrap_or(u64::MAX);
+        let end = message.end.map_or(next, |end| next.min(end + 1));
+        let from = self.early.partition_point(|&(x, _)| x < message.at);
+        let its = self.early.range(from..).take_while(|&&(x, _)| x < end);
+        its.fold(message.lowest, |first, &(_, here)| first.min(here))
+    }
+
+    fn row(&mut self, message: &Message) -> report::Message {
         let text = |address: Option<Address>| address.map_or_else(String::new, |address| address.to_string());
         let psn = |x: u64| x as u32 & (Psn::SPACE - 1);
         let operation = match message.opcode.operation() {
@@ -275,7 +313,10 @@ impl Flow {
             Some(Operation::AtomicWrite) => "atomic-write",
             _ => "other",
         };
-        let (first_frame, first_ns) = message.first;
+        let next = self.list.front().map(|next| next.at);
+        let (first_frame, first_ns) = self.first(message, next);
+        let past = self.early.partition_point(|&(x, _)| next.is_none_or(|next| x < next));
+        self.early.drain(..past);
         let (last_frame, last_ns) = message.last;
         report::Message {
             uid: self.uid.clone(),
@@ -313,6 +354,7 @@ impl Message {
             opcode: packet.opcode(),
             peer_qp: place.peer_qp,
             first: here,
+            lowest: here,
             last: here,
             completed: None,
             stated: None,
@@ -329,7 +371,14 @@ impl Message {
 
     /// A packet with this PSN, behind its first, may be of it.
     fn may_have(&self, x: u64) -> bool {
-        self.end.is_none_or(|end| x <= end) && !self.is_one_packet()
+        self.end.or(self.stated_end()).is_none_or(|end| x <= end) && !self.is_one_packet()
+    }
+
+    /// Its last PSN, by the length that its first packet states.
+    fn stated_end(&self) -> Option<u64> {
+        let is_write = self.opcode.operation() == Some(Operation::Write);
+        let length = self.stated.filter(|_| is_write && self.has_first && self.full > 0)?;
+        Some(self.at + u64::from(length.div_ceil(self.full).max(1)) - 1)
     }
 
     /// Nothing more is expected of it.
@@ -384,7 +433,8 @@ impl Metric for Messages {
             What::AckRtt => is_of_atomic && message.at == x,
             What::ReadFirst | What::ReadLast => false,
         };
-        if is_whole && message.completed.is_none() {
+        // Of several taps, the first answers are measured anew at that of the requests.
+        if is_whole {
             message.completed = Some(measured.to_ns);
             if is_read {
                 message.end = Some(x);

@@ -117,13 +117,14 @@ impl Requests {
 
     /// When the first packet came of the message that begins with this edge, before this PSN: its first one may be late.
     fn begun(&mut self, first: &Edge, end: u64) -> i64 {
+        let una = self.una;
         let Some(trouble) = self.trouble.get_mut() else { return first.time };
         let early = &mut trouble.early;
-        let past = early.partition_point(|&(x, _)| x < end);
-        early
-            .drain(..past)
-            .filter(|&(x, _)| x >= first.x)
-            .fold(first.time, |time, (_, other)| time.min(other))
+        // Those of messages before it, which are not acknowledged, wait for their own first packet.
+        let old = early.partition_point(|&(x, _)| x < una.min(first.x));
+        early.drain(..old);
+        let [from, past] = [first.x, end].map(|end| early.partition_point(|&(x, _)| x < end));
+        early.drain(from..past).fold(first.time, |time, (_, other)| time.min(other))
     }
 
     fn edge(&mut self, edge: Edge) {
