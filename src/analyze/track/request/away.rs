@@ -15,19 +15,33 @@ use crate::{
 };
 
 /// Where the requests of a flow are recorded first, and what was answered at another tap.
-#[derive(Clone, Debug, crate::stored::Stored)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 pub(super) struct Away {
-    /// The interface of the requests.
-    home: u16,
+    /// The interface of the requests, once an answer was recorded there again.
+    home: Option<u16>,
+    /// No answer is: the first ones did not come there.
+    is_nowhere: bool,
     /// The answer at hand was recorded at another one.
     is_away: bool,
-    /// What is measured when its answer comes home: the PSN that ends it, and when it began.
+    /// What is measured when its answer comes home: the PSN that ends it, and when it began. Until the first one does, what was measured
+    /// elsewhere.
     waiting: VecDeque<(What, u64, i64)>,
 }
 
 heap! { Away { waiting } (What, u64, i64) {} }
 
 impl Away {
+    /// This was measured elsewhere, and is again if its answer comes home: one of the first does, or none.
+    fn may_wait(&mut self, measured: (What, u64, i64)) {
+        const FIRST: usize = 256;
+        if self.waiting.len() == FIRST {
+            (self.is_nowhere, self.waiting) = (true, VecDeque::new());
+        }
+        if !self.is_nowhere {
+            self.waiting.push_back(measured);
+        }
+    }
+
     /// What ends with the answer to this PSN, or ended before it. Answers to it alone are waited for, unless it is a message: the next one
     /// acknowledges that too.
     fn ended(&mut self, x: u64) -> Option<(What, u64, i64)> {
@@ -46,7 +60,7 @@ impl Requests {
     #[inline]
     pub(super) fn is_answered_on(&mut self, interface: u16) {
         if let Some(away) = self.more.as_mut().and_then(|more| more.away.as_mut()) {
-            away.is_away = interface != away.home;
+            away.is_away = away.home.is_some_and(|home| interface != home);
         }
     }
 
@@ -56,8 +70,13 @@ impl Requests {
         /// Between two taps of a network, fewer are under way.
         const MOST: usize = 1024;
         let more = self.more();
-        if let Some(away) = more.away.as_mut().filter(|away| away.is_away) {
-            return push_last(&mut away.waiting, MOST, (what, x, since));
+        if more.away.is_none() && config.copying.elsewhere() > 0 {
+            more.away = Some(Box::default());
+        }
+        match more.away.as_mut() {
+            Some(away) if away.is_away => return push_last(&mut away.waiting, MOST, (what, x, since)),
+            Some(away) if away.home.is_none() => away.may_wait((what, x, since)),
+            _ => {}
         }
         config.measures.add(what, x, since, time);
         let ns = (time - since).max(0) as u64;
@@ -80,16 +99,15 @@ impl Requests {
         }
         let x = self.seq.unwrap(psn);
         let more = self.more();
-        if more.away.is_none() {
+        if more.away.as_ref().is_none_or(|away| away.home.is_none()) {
             // What was measured so far began at one tap, and ended at another one.
             (more.ack_rtt, more.completion) = (Tracked::default(), Distribution::default());
             if let Some(recovery) = more.recovery.get_mut() {
                 (recovery.read_first, recovery.read_last) = Default::default();
             }
         }
-        let away =
-            more.away.get_or_insert_with(|| Away { home, is_away: false, waiting: VecDeque::new() }.into());
-        away.is_away = false;
+        let away = more.away.get_or_insert_default();
+        (away.home, away.is_away) = (Some(home), false);
         while let Some((what, last, since)) = self.more.as_mut().and_then(|more| more.away.as_mut()?.ended(x))
         {
             self.took(what, last, (since, time), config);
