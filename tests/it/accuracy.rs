@@ -87,6 +87,29 @@ fn bonded_links_are_judged_by_the_record() {
     assert!(late * 4 > frames && wrong * 100 <= frames, "{wrong} of {frames}, {late} late\n{accuracy}");
 }
 
+/// Why adapters sent packets again: after the first timeouts, before any answer came; after acknowledgements that waited for packets of which
+/// it was not known yet what they were; after an acknowledgement instead of the data of a READ; and not after a NAK that was answered before.
+#[test]
+fn adapters_go_back_for_these_causes() {
+    let bases = parse_many(include_str!("../data/hardware.txt")).unwrap();
+    let is_it = |name: &str| matches!(name, "acks_lost" | "mixed" | "spray_timeouts");
+    let mut all = Vec::new();
+    for (name, scenario) in bases.iter().filter(|(name, _)| is_it(name)) {
+        for longer in [1, 2, 4] {
+            let mut scenario = scenario.clone();
+            scenario.segment.iter_mut().for_each(|segment| segment.delay.0 *= longer);
+            all.push((format!("{name}, {longer} times as long"), scenario));
+        }
+    }
+    assert_eq!(all.len(), 9);
+    let accuracy = measure(&all, 201..202, analyze).unwrap();
+    let wrong: Vec<String> = (accuracy.rows.iter())
+        .flat_map(|row| row.mismatches.iter().map(move |mismatch| format!("{}: {mismatch}", row.name)))
+        .filter(|mismatch| mismatch.contains("triggers"))
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 #[test]
 fn agreement() {
     let two = json!({ "least": 2, "most": 5 });

@@ -42,6 +42,7 @@ fn config() -> TrackConfig {
         copying: Copying::default(),
         histories: Histories::default(),
         is_sparse: false,
+        misses: false,
         is_coarse: false,
     }
 }

@@ -143,6 +143,7 @@ impl Tracker {
                 histories: Histories::default(),
                 measures: Measures::default(),
                 is_sparse: false,
+                misses: false,
                 is_coarse: false,
             },
             flows: Flows::new(options.max_flows, options.max_memory),
@@ -664,7 +665,7 @@ impl Tracker {
             return self.flows.drop_held(&old);
         }
         let mut flow = Box::new(std::mem::replace(place, new));
-        finish(id, &mut flow, None, &self.config, &mut self.resolved, metrics);
+        finish(id, &mut flow, (None, false), &self.config, &mut self.resolved, metrics);
         flow.forget();
         if self.flows.keep_retired(&mut flow) {
             self.retired.push(Retired { flow, evicted });
@@ -719,11 +720,13 @@ impl Tracker {
         self.tell_open_silences(metrics);
         self.config.is_coarse = self.coarse_ns().is_some();
         self.config.is_sparse = is_sparse(&self.flows.flows);
+        self.config.misses = misses(&self.flows.flows);
         for at in 0..self.flows.flows.len() {
             let peer = self.flows.flows[at].peer.and_then(|FlowId(peer)| self.flows.flows.get(peer as usize));
             let reaction = peer.and_then(|peer| peer.requests.fastest_reaction());
+            let answered = (reaction, peer.is_some_and(|peer| peer.requests.is_apart()));
             let Some(flow) = self.flows.flows.get_mut(at) else { continue };
-            finish(FlowId(at as u32), flow, reaction, &self.config, &mut self.resolved, metrics);
+            finish(FlowId(at as u32), flow, answered, &self.config, &mut self.resolved, metrics);
         }
         self.config.histories.drain(|history| metrics.on_history(&history));
         self.network.pauses.each_open(self.capture.last, &mut |paused| metrics.on_pause(paused));
@@ -748,11 +751,22 @@ fn is_sparse(flows: &[Flow]) -> bool {
     holes >= 4 && 2 * missing > all
 }
 
-/// Decides what a flow has left open. `reaction`: the shortest time in which the other end reacted to NAKs.
+/// Whether the capture missed more than one in many packets: of fewer, hardly one is among those that were sent again for other reasons.
+fn misses(flows: &[Flow]) -> bool {
+    const MANY: u64 = 1 << 16;
+    let requests = flows.iter().map(|flow| &flow.requests).filter(|requests| requests.seq.is_started());
+    let (missed, all) = requests.fold((0, 0), |(missed, all), requests| {
+        (missed + requests.surely_missed(), all + requests.counts.packets)
+    });
+    missed > all / MANY
+}
+
+/// Decides what a flow has left open. `answered`, of the other end: the shortest time in which it reacted to NAKs, and whether they were stamped
+/// after that.
 fn finish(
     id: FlowId,
     flow: &mut Flow,
-    reaction: Option<i64>,
+    answered: (Option<i64>, bool),
     config: &TrackConfig,
     resolved: &mut Vec<Resolved>,
     metrics: &mut Metrics,
@@ -761,7 +775,7 @@ fn finish(
     requests.finish(ids, config, resolved);
     notify(metrics, resolved, (id, Space::Request, *encapsulation), 0);
     if let Some(responses) = responses.get_mut() {
-        responses.finish(reaction, ids, config, resolved);
+        responses.finish(answered, ids, config, resolved);
         notify(metrics, resolved, (id, Space::Response, *encapsulation), 0);
     }
 }

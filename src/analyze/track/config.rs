@@ -18,6 +18,8 @@ pub(crate) struct TrackConfig {
     pub(crate) measures: Measures,
     /// It has only a part of the packets, of all flows.
     pub(crate) is_sparse: bool,
+    /// It missed packets, of any flow: what was passed over in one need not have been lost before it.
+    pub(crate) misses: bool,
     /// Its times are coarser than round trips: they prove nothing.
     pub(crate) is_coarse: bool,
 }

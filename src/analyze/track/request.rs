@@ -23,7 +23,7 @@ pub(crate) use stats::AnswerStats;
 pub(crate) use tries::Stopped;
 
 use super::{
-    class::{Counts, Flaw, Place},
+    class::{Counts, Evidence, Flaw, Place},
     config::TrackConfig,
     copies::Verdict,
     distribution::{Distribution, Tracked},
@@ -384,6 +384,9 @@ impl Requests {
             Class::CaptureDuplicate => {
                 self.counts.decided(class, step.evidence);
                 self.counts.copied(p.l1_bytes, p.bytes);
+                if step.evidence == Evidence::RoundTrip {
+                    self.copied_soon(step.x, step.x + u64::from(p.n), p.time);
+                }
                 config.histories.keep(|| History::of(p, &step, class));
                 return Some(class);
             }

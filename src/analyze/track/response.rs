@@ -62,6 +62,8 @@ pub(crate) struct Data {
     /// The PSN that the requester expects, if it sees the packets as the tap does. It takes responses in order only.
     expected: u64,
     skipped: u64,
+    /// Losses before the tap that the order of responses which come again proves, and nothing else.
+    sure_by_order: u64,
     /// Responses that may have been lost before the tap behind the last one that came, when READs were requested again: they came since, and
     /// looked new.
     tails: u64,
@@ -392,7 +394,7 @@ impl Responses {
             self.read.longest_gap = self.read.longest_gap.max(gap);
         }
         self.counts.packets += 1;
-        self.settle(&resolved[began..], config);
+        self.settle(&resolved[began..], requests.and_then(|requests| requests.rtt_min), config);
         if step.class != Some(Class::CaptureDuplicate) {
             if self.read.asked_last.is_some_and(|(x, _)| x == step.x) {
                 self.read.answered = p.time;
@@ -437,7 +439,7 @@ impl Responses {
         }
     }
 
-    fn settle(&mut self, resolved: &[Resolved], config: &TrackConfig) {
+    fn settle(&mut self, resolved: &[Resolved], rtt: Option<u32>, config: &TrackConfig) {
         for verdict in resolved {
             // The requester lacks the response that it asks for. Responses are sent in order: those that come again after it, and were
             // passed over, had been sent.
@@ -446,7 +448,15 @@ impl Responses {
             let is_again = verdict.class == Class::Retransmission;
             let is_flawed = is_again && self.read.flawed > 0;
             self.read.flawed -= is_flawed as u64;
-            let is_sure = !is_flawed && (asked.is_some() || verdict.in_pass);
+            // A requester that lacks one goes back to it, and repeats READs for no other loss.
+            let is_by_loss =
+                matches!(self.read.trigger(), Trigger::Timeout | Trigger::ImpliedNak | Trigger::Unknown);
+            let is_sure = !is_flawed && (asked.is_some() || verdict.in_pass && is_by_loss);
+            // In the first round trip of a capture, responses come behind those that came before it, and prove nothing.
+            let waited = verdict.fill.time - verdict.fill.hole_time;
+            let round_trip = rtt.map_or(waited, |rtt| waited.min(rtt.into()));
+            let is_sure = is_sure && verdict.fill.hole_time - self.read.seq.start_time > round_trip;
+            self.read.sure_by_order += u64::from(is_sure && is_again && asked.is_none());
             verdict.count(&mut self.counts, is_sure as u64, 1);
             if verdict.class == Class::Retransmission && verdict.went_back {
                 self.counts.triggered(self.read.trigger());
@@ -564,10 +574,11 @@ impl Responses {
         Some(DataLoss { place: Place::Downstream, is_sure, sent })
     }
 
-    /// The capture is over: decides what is undecided. `reaction`: the shortest time in which the requester reacted to what it was told.
+    /// The capture is over: decides what is undecided. `reaction`: the shortest time in which the requester reacted to what it was told;
+    /// `is_apart`: what it was told was stamped after that.
     pub(crate) fn finish(
         &mut self,
-        reaction: Option<i64>,
+        (reaction, is_apart): (Option<i64>, bool),
         ids: &IdOrder,
         config: &TrackConfig,
         resolved: &mut Vec<Resolved>,
@@ -581,7 +592,7 @@ impl Responses {
         let context = self.context(ids, config);
         let began = resolved.len();
         self.read.seq.finish(&context, resolved);
-        self.settle(&resolved[began..], config);
+        self.settle(&resolved[began..], None, config);
         let skipped = self.read.skipped + self.read.seq.rare.pass_holes_left;
         // Only repeated READs are answered again: other PSNs are left out.
         self.counts.lost(Place::Upstream, 0, skipped);
@@ -599,6 +610,9 @@ impl Responses {
             self.counts.cap(Place::Downstream, again + unsure + due);
         }
         self.counts.lost(Place::Upstream, 0, open);
+        if config.misses {
+            self.counts.doubt(Place::Upstream, self.read.sure_by_order);
+        }
         if config.is_sparse || self.read.seq.is_sparse() {
             let (base, hi) = (self.read.seq.base, self.read.seq.hi);
             self.counts.nothing_sure(hi - base);
@@ -611,6 +625,7 @@ impl Responses {
         let late = self.counts.of(Class::LateOriginal) + self.counts.trouble().overtaken_again;
         if open == 0
             && late == 0
+            && !is_apart
             && self.counts.of(Class::Resync) == 0
             && !config.is_sparse
             && !self.read.seq.is_sparse()
@@ -643,7 +658,7 @@ impl Responses {
         let began = resolved.len();
         // Missing PSNs are in the bounds at the end.
         read.seq.shed(resolved);
-        self.settle(&resolved[began..], config);
+        self.settle(&resolved[began..], None, config);
     }
 
     /// READs for this number of responses are no longer tracked: any of these may be lost.

@@ -91,6 +91,9 @@ impl Requests {
             // An acknowledged packet was never seen: the capture lost it, or it took another path.
             self.acked_unseen += (x + 1).saturating_sub(self.seq.hi.max(self.una)).min(1 << 20);
         }
+        if let Some(reads) = self.reads.get_mut() {
+            reads.acked = (x, response.time);
+        }
         if self.una != 0 && x + 1 < self.una {
             return;
         }
@@ -188,6 +191,11 @@ impl Requests {
         if behind.is_some_and(|(lowest, last)| lowest <= x && last >= sent.time) {
             return;
         }
+        // So it may have for one of which it is not known yet whether it was retransmitted.
+        let unsure = self.trouble.get().filter(|_| self.seq.has_repeated);
+        if unsure.and_then(|trouble| trouble.repeated.first()).is_some_and(|first| first <= x) {
+            return;
+        }
         let rtt = time - sent.time;
         if rtt < 0 {
             return;
@@ -213,6 +221,7 @@ impl Requests {
         let behind = self.packets_in(x + 1..self.responder.reached().max(x + 1)).saturating_sub(1);
         let mut cause_time = None;
         let overdue = self.is_overdue(x, (response.time, response.frame), Trigger::Nak);
+        self.learn_from_copies(x, response.time);
         match outcome {
             // It lies before the first packet seen: the tap cannot have seen it.
             _ if x < self.seq.base => {
@@ -239,19 +248,19 @@ impl Requests {
             Nakked::Unseen if self.has_passed_since_asked(x) => {
                 downstream = true;
                 let most = self.packets_in(x..hi).saturating_sub(1);
-                self.lost_behind(x, most.max(1), response.time, overdue);
+                self.lost_behind(x, (most.max(1), false), response.time, overdue);
             }
             Nakked::Again => self.counts.lost_in_shadow(1 + behind, behind),
             Nakked::Ahead if x < hi && self.seq.rare.holes.get(x).is_none() => {
                 // The tap saw the packet, and the responder has more than the model: it keeps early packets.
                 downstream = true;
                 let most = self.packets_in(x..hi).saturating_sub(1);
-                self.lost_behind(x, most.max(1), response.time, overdue);
+                self.lost_behind(x, (most.max(1), true), response.time, overdue);
             }
             Nakked::Downstream { reached } => {
                 downstream = true;
                 let most = self.packets_in(x..reached).saturating_sub(1);
-                self.lost_behind(x, most.max(1), response.time, overdue);
+                self.lost_behind(x, (most.max(1), false), response.time, overdue);
             }
             Nakked::Ahead | Nakked::Unseen => {
                 let unseen = x.saturating_sub(hi);

@@ -3,8 +3,11 @@
 //! No answer comes sooner than the shortest round trip. One that comes sooner after a sender went back had been under way before: it is
 //! why the sender went back, and its clock is ahead by the difference at least.
 
-use super::Requests;
-use crate::analyze::model::Trigger;
+use super::{Requests, recovery::Asked};
+use crate::analyze::{
+    model::{Class, Trigger},
+    track::{class::Evidence, push_last},
+};
 
 impl Requests {
     /// An answer came that asks for this PSN again. Whether its requester had gone back to it already because of this answer: then the
@@ -47,6 +50,59 @@ impl Requests {
         trouble.suspect = None;
         trouble.answers_ahead = trouble.answers_ahead.max(late);
         Some(passed)
+    }
+
+    /// The NAK that a sender went back for, to this PSN, where its clock is ahead: it came while the first packet waited for its verdict.
+    pub(super) fn take_early_nak(&mut self, x: u64, time: i64) -> Option<Asked> {
+        let rtt = i64::from(self.rtt_min?);
+        let is_tidy = self.counts.of(Class::LateOriginal) == 0;
+        let trouble = self.trouble.get_mut().filter(|_| is_tidy)?;
+        let is_it = |nak: &mut Asked| nak.x == x && (1..rtt).contains(&(nak.time - time));
+        let nak = trouble.asked.take_if(is_it)?;
+        trouble.answers_ahead = trouble.answers_ahead.max(nak.time - time);
+        Some(nak)
+    }
+
+    /// A packet was recorded again sooner than an answer can come: so it seems to be a copy.
+    pub(super) fn copied_soon(&mut self, x: u64, end: u64, time: i64) {
+        const MOST: usize = 8;
+        let copies = &mut self.trouble.copied_soon;
+        match copies.back_mut() {
+            // What is repeated behind another one was not asked for.
+            Some((_, next, _)) if *next == x => *next = end,
+            _ => push_last(copies, MOST, (x, end, time)),
+        }
+    }
+
+    /// A NAK asks for this PSN. Whether its requester had gone back to it already because of this NAK, and what it sent then looked like copies:
+    /// its clock is ahead, and no answer comes as late as it seemed.
+    pub(super) fn learn_from_copies(&mut self, x: u64, time: i64) {
+        let Some((rtt, trouble)) = self.rtt_min.zip(self.trouble.get_mut()) else { return };
+        let ahead = |&(first, _, at): &(u64, u64, i64)| {
+            let ahead = time - at;
+            (first == x && (1..i64::from(rtt)).contains(&ahead)).then_some(ahead)
+        };
+        if let Some(ahead) = trouble.copied_soon.iter().rev().find_map(ahead) {
+            trouble.answers_ahead = trouble.answers_ahead.max(ahead);
+        }
+    }
+
+    /// Whether answers were stamped after what they made their requester do. Where many packets are late, one of them may seem to be answered
+    /// before.
+    pub(crate) fn is_apart(&self) -> bool {
+        const MANY_ARE_LATE: u64 = 64;
+        self.trouble.get().is_some_and(|trouble| trouble.answers_ahead > 0)
+            && self.counts.of(Class::LateOriginal) <= self.counts.packets / MANY_ARE_LATE
+    }
+
+    /// Where clocks are apart, packets that came again sooner than answers seemed to be able to: late ones, and copies. Those may have been
+    /// retransmitted.
+    pub(super) fn too_soon(&self) -> [u64; 2] {
+        [Class::LateOriginal, Class::CaptureDuplicate].map(|class| {
+            let is_it = |&(of, by, _): &(Class, Evidence, u64)| (of, by) == (class, Evidence::RoundTrip);
+            let found = self.counts.evidence().filter(is_it).map(|(_, _, packets)| packets);
+            if self.is_apart() { found.sum() } else { 0 }
+        })
     }
 
     /// The shortest round trip, without what clocks that are apart add to it.

@@ -6,6 +6,7 @@ use super::{
     Episode, Requests, TrackConfig,
     answer::START_NS,
     reads::Read,
+    recovery::Trouble,
     tails::{Tail, Wait},
 };
 use crate::{
@@ -214,10 +215,22 @@ impl Requests {
 
     /// A sender that goes back repeats all packets. Repetitions that did not come were lost upstream, unless they were late.
     fn bound_skipped(&mut self, config: &TrackConfig) {
+        let skipped = self.skipped();
+        let sure = if config.misses { 0 } else { self.sure_of_skipped(config) };
+        self.counts.lost(Place::Upstream, sure, skipped);
+    }
+
+    /// Repetitions that did not come.
+    fn skipped(&self) -> u64 {
         let left = self.seq.rare.pass_holes_left;
-        let Some(trouble) = self.trouble.get() else { return self.counts.lost(Place::Upstream, 0, left) };
-        let skipped = (trouble.skipped + left).saturating_sub(trouble.skipped_responses);
-        let asked = trouble.skipped_asked.min(skipped.saturating_sub(trouble.skipped_late));
+        let of = |trouble: &Trouble| (trouble.skipped + left).saturating_sub(trouble.skipped_responses);
+        self.trouble.get().map_or(left, of)
+    }
+
+    /// Those of them that surely were lost upstream, if the capture has all.
+    fn sure_of_skipped(&self, config: &TrackConfig) -> u64 {
+        let Some(trouble) = self.trouble.get() else { return 0 };
+        let asked = trouble.skipped_asked.min(self.skipped().saturating_sub(trouble.skipped_late));
         // A READ does not repeat responses that have arrived. If packets are late or recorded twice, or times are coarse, none of
         // this is sure.
         let is_tidy = self.counts.of(Class::LateOriginal) + self.counts.of(Class::CaptureDuplicate) == 0;
@@ -225,7 +238,13 @@ impl Requests {
             && !config.is_coarse
             && self.seq.recovery_mode() == report::RecoveryMode::GoBackN
             && self.reads.get().is_none();
-        self.counts.lost(Place::Upstream, if is_sure { asked } else { 0 }, skipped);
+        if is_sure { asked } else { 0 }
+    }
+
+    /// Losses before the tap that the order of a pass of repetitions proves, and nothing else: where the capture misses packets, these may be
+    /// among them.
+    fn sure_by_order(&self) -> u64 {
+        self.trouble.get().map_or(0, |trouble| trouble.sure_by_order)
     }
 
     /// Where the capture has all, and NAKs made the sender go back, losses in tails are as many as may be by those that show.
@@ -237,12 +256,25 @@ impl Requests {
         let is_whole = !config.is_coarse && !config.is_sparse && !self.seq.is_sparse() && self.missed() == 0;
         let Episodes { certain, likely } = self.counts.episodes_at(Place::Upstream);
         let [least, _] = self.counts.lost_at(Place::Upstream).get();
-        let losses = least.max(u64::from(certain) + u64::from(likely));
+        // That those which show need not be losses makes others no rarer.
+        let withheld = if config.misses { self.sure_by_order() + self.sure_of_skipped(config) } else { 0 };
+        let losses = (least + withheld).max(u64::from(certain) + u64::from(likely));
         let asked = match is_whole {
             true => trouble.tails.may_be_lost(asked, losses, self.counts.packets),
             false => asked,
         };
         self.counts.lost(Place::Upstream, 0, timed.saturating_add(asked));
+    }
+
+    /// At least so many packets were acknowledged and never seen, beside those of the beginning.
+    pub(crate) fn surely_missed(&self) -> u64 {
+        if self.una == 0 || self.has_cut_reads() || self.seq.is_sparse() {
+            return 0;
+        }
+        let holes = self.seq.rare.get().into_iter().flat_map(|rare| rare.holes.iter());
+        let late = holes.filter(|hole| hole.time - self.seq.start_time > self.beginning());
+        let covered = late.map(|hole| hole.end.min(self.una).saturating_sub(hole.start).min(1));
+        covered.sum::<u64>() + self.una.saturating_sub(self.seq.hi).min(self.acked_unseen).min(1)
     }
 
     /// Packets that were acknowledged, and never seen, were missed by the capture. Those that are not acknowledged either may have
@@ -363,6 +395,9 @@ impl Requests {
         let by_time: u64 = by_time.map(|(_, _, packets)| packets).sum();
         let timeouts = u64::from(self.counts.trouble().triggers[Trigger::Timeout as usize]);
         self.counts.lost(Place::Upstream, 0, if by_time > 0 { by_time + timeouts } else { 0 });
+        let [late_soon, copied_soon] = self.too_soon();
+        self.counts.lost(Place::Upstream, 0, late_soon);
+        self.counts.lost(Place::Downstream, 0, copied_soon);
         let resent = self.counts.of(Class::Retransmission);
         if config.is_sparse || self.seq.is_sparse() {
             // Packets were sampled, or took other paths.
@@ -378,6 +413,9 @@ impl Requests {
         }
         if resent == 0 {
             return;
+        }
+        if config.misses {
+            self.counts.doubt(Place::Upstream, self.sure_by_order());
         }
         let missed = self.missed();
         if missed > 0 {
@@ -428,7 +466,8 @@ impl Requests {
         }
         // What was only late came once: it arrived, or was sent again.
         let late = self.trouble.get().map_or(0, |trouble| trouble.late_again);
-        let again = self.seen_again() + late + self.counts.of(Class::Ambiguous);
+        let [_, copied_soon] = self.too_soon();
+        let again = self.seen_again() + late + self.counts.of(Class::Ambiguous) + copied_soon;
         let outstanding = self.packets_in(self.una..self.seq.hi.max(self.una));
         let [_, missed] = self.counts.lost_at(Place::Capture).get();
         self.counts.cap(Place::Downstream, again + outstanding + missed);
@@ -449,6 +488,7 @@ impl Requests {
             && !config.is_sparse
             && !self.seq.is_sparse()
             && !self.has_cut_reads()
+            && !self.is_apart()
             && self.una > 0
             && self.counts.of(Class::Resync) == 0
             && self.missed() == 0;

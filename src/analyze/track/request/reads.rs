@@ -52,6 +52,8 @@ pub(super) struct Reads {
     pub(super) out_of_sequence: bool,
     /// When the last response passed the tap.
     pub(super) last_time: i64,
+    /// The PSN of the last acknowledgement, and when it passed the tap.
+    pub(super) acked: (u64, i64),
     /// A response came whose request was not seen.
     pub(super) unasked: bool,
     /// The length of one was cut off.

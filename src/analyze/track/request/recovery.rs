@@ -99,6 +99,8 @@ pub(crate) struct LostBehind {
     pub(crate) asked: AskedFor,
     /// How long after it had passed the tap the responder still lacked it, beyond a round trip.
     pub(crate) lacked_ns: i64,
+    /// The responder had more packets than had passed the tap in order.
+    pub(crate) is_ahead: bool,
     /// It passed the tap last when it was due: no repetition of it was left out since.
     pub(crate) is_last: bool,
     /// When it was retransmitted.
@@ -155,6 +157,8 @@ pub(crate) struct Trouble {
     pub(crate) late_behind: u32,
     /// PSNs among those that passes left out that no packet of theirs has: they are of READ responses.
     pub(super) skipped_responses: u64,
+    /// Losses before the tap that the order of a pass of repetitions proves, and nothing else.
+    pub(super) sure_by_order: u64,
     /// Packets that a NAK asked for, and that surely were not recorded before.
     pub(super) asked_unseen: u32,
     /// Repetitions that passes left out, those of them that came late, and those that the responder asked for.
@@ -163,13 +167,20 @@ pub(crate) struct Trouble {
     pub(crate) skipped_asked: u64,
     /// Packets that came late after another transmission of theirs had passed the tap.
     pub(super) late_again: u64,
+    /// The last packets that were recorded again sooner than an answer can come: from which PSN to which, and when the first of them was.
+    pub(super) copied_soon: VecDeque<(u64, u64, i64)>,
     /// The clock that stamps answers is ahead by so much at least.
     pub(crate) answers_ahead: i64,
 }
 
 quiet!(Trouble);
 
-heap! { Trouble { flawed_gaps, tails, waits, asked_before } Asked {} (std::ops::Range<u64>, u64, Flaw) {} }
+heap! {
+    Trouble { flawed_gaps, tails, waits, asked_before, copied_soon }
+    Asked {}
+    (std::ops::Range<u64>, u64, Flaw) {}
+    (u64, u64, i64) {}
+}
 
 pub(crate) const MAX_FLAWED_GAPS: usize = 128;
 
@@ -235,6 +246,8 @@ impl Requests {
             let waited = fill.time - fill.hole_time;
             let round_trip = self.rtt_min.map_or(waited, |rtt| waited.min(rtt.into()));
             let is_sure = is_sure && fill.hole_time - self.seq.start_time > round_trip;
+            let is_reason = verdict.went_back || asked || fill.timed_out || verdict.evidence == Evidence::Nak;
+            self.trouble.sure_by_order += u64::from(is_sure && is_again && flaw.is_none() && !is_reason);
             verdict.count(&mut self.counts, is_sure as u64, (is_again && flaw.is_none()) as u64);
             if is_again {
                 // It may have been sent again before, and lost again.
@@ -393,7 +406,13 @@ impl Requests {
 
     /// The responder asked for a packet that the tap had seen. At most `most` were lost with it. `overdue`: the sender had gone back to it
     /// already because of this question, whose clock is ahead: see [`is_overdue`](Self::is_overdue).
-    pub(super) fn lost_behind(&mut self, x: u64, most: u64, time: i64, overdue: Option<(Option<i64>, i64)>) {
+    pub(super) fn lost_behind(
+        &mut self,
+        x: u64,
+        (most, is_ahead): (u64, bool),
+        time: i64,
+        overdue: Option<(Option<i64>, i64)>,
+    ) {
         self.judge_lost_behind(x, time);
         // In the first round trip of a capture, packets come that were sent before it, and prove nothing.
         let overdue = overdue.and_then(|(passed, again)| Some((passed?, again)));
@@ -425,7 +444,8 @@ impl Requests {
         let lacked_ns = rtt.map_or(i64::MIN, |rtt| time - seen - i64::from(rtt));
         let (pass, began) = self.seq.rare.get().map_or((0, i64::MIN), |rare| rare.pass_began);
         let is_last = (x < pass || seen >= began) && !is_left_out;
-        let lost = LostBehind { x, most, asked, lacked_ns, is_last, resent };
+        let is_ahead = is_ahead && overdue.is_none();
+        let lost = LostBehind { x, most, is_ahead, asked, lacked_ns, is_last, resent };
         if seen - self.seq.start_time <= round_trip || is_too_soon {
             return self.was_lost_behind(0, &lost);
         }
@@ -451,11 +471,14 @@ impl Requests {
         // The responder still lacked it when all that is as late as packets are at the tap had come, and its acknowledgement waited for the
         // retransmission.
         let latest = i64::try_from(self.counts.trouble().max_late_ns).unwrap_or(i64::MAX);
+        let is_of_last = lost.is_last || self.seq.recovery_mode() == report::RecoveryMode::Selective;
         let is_awaited = !late
             && self.trouble.late_behind == 0
             && lost.lacked_ns >= latest.saturating_mul(2).max(1)
-            && (lost.is_last || self.seq.recovery_mode() == report::RecoveryMode::Selective);
+            && is_of_last;
         let is_sure = !late && (is_awaited || lost.most >= self.overtaking());
+        // A responder that takes packets in order, and has more than passed the tap, shows that the capture missed some: of a later pass, too.
+        let is_sure = is_sure && (!lost.is_ahead || is_of_last);
         self.trouble.lost_behind_sure += is_sure as u32;
         self.was_lost_behind(is_sure as u64, &lost);
         let place = if late { Place::None } else { Place::Downstream };
@@ -522,9 +545,17 @@ impl Requests {
         config: &TrackConfig,
     ) {
         let (place, certain) = lost.map_or((None, false), |(place, certain)| (Some(place), certain));
-        let trouble = &mut *self.trouble;
-        let asked = trouble.take_nak(x, time);
-        let not_ready = trouble.not_ready.take_if(|rnr| rnr.x == x && rnr.time <= time);
+        let asked = self.trouble.take_nak(x, time);
+        // What came in a pass since then answered it already, and what is acknowledged since needs no answer.
+        let asked = asked.filter(|nak| nak.x == x || nak.x >= self.una);
+        let fastest = self.more.as_ref().and_then(|more| more.recovery().fastest_reaction);
+        let is_answered = |nak: &Asked, (sent, _): (i64, u32)| {
+            let since = sent - nak.time;
+            nak.x == x && since > 0 && fastest.is_some_and(|fastest| since as u64 >= fastest)
+        };
+        let asked = asked.filter(|nak| before.is_none_or(|before| !is_answered(nak, before)));
+        let asked = asked.or_else(|| self.take_early_nak(x, time));
+        let not_ready = self.trouble.not_ready.take_if(|rnr| rnr.x == x && rnr.time <= time);
         let waited = time - self.last_progress.max(before.map_or(i64::MIN, |(sent, _)| sent));
         let floor = self.timeout_floor(config);
         // Where acknowledgements are slow, timers are shorter than a multiple of their round trips. None is as short as this.
@@ -597,7 +628,9 @@ impl Requests {
         match trigger {
             Trigger::Nak => {
                 if let Some(nak) = asked {
-                    self.more().recovery_mut().reacted(time - nak.time);
+                    if time >= nak.time {
+                        self.more().recovery_mut().reacted(time - nak.time);
+                    }
                     // What passed the tap between the NAK and this is in the shadow, too.
                     let since = self.packets_in(nak.hi.max(x)..self.seq.hi);
                     self.counts.lost_in_shadow(since, since);
@@ -664,6 +697,7 @@ impl Requests {
     /// timer that expired.
     pub(crate) fn settle_causes(&mut self, config: &TrackConfig) {
         let floor = self.timeout_floor(config);
+        self.settle_first_causes(floor);
         let Some(recovery) = self.more.as_mut().and_then(|more| more.recovery.get_mut()) else { return };
         let Some(usual) = recovery.fastest_reaction else { return };
         let reaction = |episode: &Episode| Some(episode.start - episode.nak_time?);
@@ -693,6 +727,46 @@ impl Requests {
         triggers[Trigger::Timeout as usize] = triggers[Trigger::Timeout as usize].saturating_add(n);
     }
 
+    /// Before the first answer, it is not known whether a capture has the answers. If it has, a silence that no NAK ended ended with a timer. So
+    /// did one that is as long as others: where answers are slow, or their clock is ahead, timers may be as short as a round trip seems to be.
+    fn settle_first_causes(&mut self, floor: i64) {
+        const SOME: usize = 3;
+        let Some(rtt) = self.rtt_min else { return };
+        let shortest = (4 * i64::from(rtt)).max(SHORTEST_TIMEOUT_NS).min(floor);
+        let least = i64::from(rtt).max(SHORTEST_TIMEOUT_NS);
+        let episodes = || self.more.iter().flat_map(|more| &more.recovery().episodes);
+        let open = episodes().filter(|episode| episode.trigger == Trigger::Unknown && !episode.is_of_data);
+        let waits: Vec<i64> = open
+            .filter_map(|episode| Some(episode.start - episode.original_time?))
+            .filter(|&ns| ns > least)
+            .collect();
+        let is_alike = |one: i64, other: i64| (one - other).abs() <= one / 32;
+        let is_timer = |ns: i64| waits.iter().filter(|&&other| is_alike(ns, other)).count() >= SOME;
+        // Where packets are late, those between two late ones are as far apart as others.
+        let is_tidy = self.counts.of(Class::LateOriginal) == 0;
+        let Some(recovery) = self.more.as_mut().and_then(|more| more.recovery.get_mut()) else { return };
+        let mut n = 0;
+        for at in 0..recovery.episodes.len() {
+            let episode = &mut recovery.episodes[at];
+            let Some(waited) = episode.original_time.map(|sent| episode.start - sent) else { continue };
+            let is_long = waited >= shortest || is_tidy && waited > least && is_timer(waited);
+            if episode.trigger != Trigger::Unknown || episode.is_of_data || !is_long {
+                continue;
+            }
+            episode.trigger = Trigger::Timeout;
+            let frame = episode.first_frame;
+            n += 1;
+            recovery.timed_out(frame, waited);
+        }
+        if n == 0 {
+            return;
+        }
+        recovery.timeouts.sort_by_key(|timeout| timeout.frame);
+        let triggers = &mut self.counts.trouble_mut().triggers;
+        triggers[Trigger::Unknown as usize] = triggers[Trigger::Unknown as usize].saturating_sub(n);
+        triggers[Trigger::Timeout as usize] = triggers[Trigger::Timeout as usize].saturating_add(n);
+    }
+
     /// Why the sender went back last, and the frame with which it did.
     pub(crate) fn went_back(&self) -> Option<(Trigger, u64)> {
         let last = self.more.as_ref()?.recovery.get()?.episodes.last()?;
@@ -704,7 +778,11 @@ impl Requests {
         let Some(read) = self.reads.place(x).and_then(|at| self.reads.list.get(at)) else { return false };
         let is_open = self.reads.out_of_sequence || self.reads.list.iter().any(|read| read.next > x + 1);
         let waited = u64::try_from(time - read.time.max(read.again)).unwrap_or(0);
-        is_open && time - self.reads.last_time < self.patience(waited, config)
+        // An acknowledgement says as much, of what the requester lacks the response to.
+        let (acked, acked_time) = self.reads.acked;
+        let is_acked = acked + 1 >= read.end && acked_time > read.time;
+        let last = if is_acked { acked_time.max(self.reads.last_time) } else { self.reads.last_time };
+        (is_open || is_acked) && time - last < self.patience(waited, config)
     }
 
     /// How long a requester that asks again so long after it asked may have taken to do so after a READ response. Some are slow, or far behind
