@@ -202,6 +202,7 @@ fn frames_cut_in_the_reth_look_like_it() {
         ("nccl_ar", RecognizedBy::Immediate),
         ("nccl_late_recv", RecognizedBy::Immediate),
         ("nccl_peer_dies_busy", RecognizedBy::Slots),
+        ("nccl_mrecv2", RecognizedBy::Slots),
     ] {
         let file = format!("{name}-A.pcap.zst");
         let whole = found(&file);
@@ -224,6 +225,21 @@ fn frames_cut_in_the_reth_look_like_it() {
             one.immediate.is_some() || !one.is_complete.unwrap() || one.why.contains_key("immediate")
         };
         assert!(all.requests.iter().all(is_said), "{name}");
+    }
+}
+
+/// Slots of several elements are told by how far apart they are: each request is for as many messages, and the sizes that end it are no data.
+#[test]
+fn requests_of_several_messages_are_found_in_frames_that_were_cut() {
+    let whole = found("nccl_mrecv2-A.pcap.zst");
+    for longest in [64, 96, 128] {
+        let all = report("nccl_mrecv2-A.pcap.zst", |_| true, longest).head.collectives.expect("collectives");
+        let rows = |all: &Collectives| {
+            let row = |one: &CollectiveRequest| (one.index, one.receives, one.bytes, one.acknowledged_ns);
+            all.requests.iter().map(row).collect::<Vec<_>>()
+        };
+        assert!(rows(&whole).iter().all(|&(_, receives, ..)| receives == 2));
+        assert_eq!(rows(&all), rows(&whole), "{longest}");
     }
 }
 

@@ -412,6 +412,65 @@ fn the_slow_one_of_two_hosts_is_told_by_what_leaves_it() {
     }
 }
 
+/// Hosts that ended an operation late begin the next one late, whether that has begun elsewhere before they ended or not. Operations that losses pushed into
+/// each other in twos are told apart, too, where none stands alone.
+#[test]
+fn what_losses_cost_is_carried_into_the_next_operation() {
+    let lossy = "[[fault]]\nwhat = \"lossy_path\"\nrank = 1\nto = 2\nshare = 0.02";
+    for (seed, algorithm, ranks, queue_pairs) in [
+        (7, "all_to_all", 5, "queue_pairs = 4\nclosing = true\n"),
+        (7, "all_to_all", 5, "queue_pairs = 4\nsplit = false\n"),
+        (7, "all_to_all", 3, ""),
+        (8, "all_to_all", 3, ""),
+        (7, "ring", 4, "queue_pairs = 2\n"),
+    ] {
+        let text = format!(
+            "seed = {seed}\nalgorithm = {algorithm:?}\nranks = {ranks}\nsize = \"2MiB\"\n{queue_pairs}{lossy}"
+        );
+        check_straggler_of(ranks, &text, "10.0.0.2");
+    }
+    let to_root = "[[fault]]\nwhat = \"lossy_path\"\nrank = 1\nto = 0\nshare = 0.02";
+    let tree =
+        "seed = 9\nalgorithm = \"tree\"\nranks = 7\nsize = \"2MiB\"\nqueue_pairs = 4\nclosing = true\n";
+    check_straggler_of(7, &format!("{tree}{to_root}"), "10.0.0.2");
+}
+
+/// Where only one direction was captured, immediate data in either byte order shows which queue pairs share requests, and addresses which ones take them in
+/// turn. Channels are not mistaken for that.
+#[test]
+fn connections_on_several_queue_pairs_are_found_in_one_direction() {
+    for queue_pairs in [
+        "queue_pairs = 4\nclosing = true",
+        "queue_pairs = 4\nsplit = false",
+        "queue_pairs = 2\nsplit = false\nchannels = 2",
+        "queue_pairs = 2\nimmediate = \"big\"",
+        "channels = 3",
+        "channels = 2\nqueue_pairs = 4",
+    ] {
+        for only in ["sent", "received"] {
+            for snaplen in [0, 96] {
+                let text = format!(
+                    "size = \"2MiB\"\n{queue_pairs}\ntaps = [0]\nonly = {only:?}\nsnaplen = {snaplen}\n"
+                );
+                let played = played(&text);
+                let found = report(&played, 1).unwrap_or_else(|| panic!("nothing found\n{text}"));
+                let mut is: Vec<_> = (0..)
+                    .zip(&played.truth.connections)
+                    .filter(|(_, one)| (if only == "sent" { one.from } else { one.to }) == 0)
+                    .map(|(at, one)| {
+                        let of = played.truth.requests.iter().filter(|request| request.connection == at);
+                        (sorted(&one.queue_pairs), of.map(|request| request.bytes).sum::<u64>())
+                    })
+                    .collect();
+                let with_data = found.connections.iter().filter(|one| !one.queue_pairs.is_empty());
+                let mut found: Vec<_> = with_data.map(|one| (sorted(&one.queue_pairs), one.bytes)).collect();
+                (is.sort(), found.sort());
+                assert_eq!(found, is, "{text}");
+            }
+        }
+    }
+}
+
 /// What retransmissions take from the others' links is lost by losses too: an operation is compared with its like, and with the half of connections
 /// that ended first.
 #[test]

@@ -66,6 +66,9 @@ impl Analysis {
     #[inline(always)]
     pub fn push(&mut self, record: &Record<'_>) {
         if self.has_view() {
+            if self.push_within(record) {
+                return;
+            }
             self.view_next(record);
         }
         if !self.intake.sorting.passes(record.time.0) {

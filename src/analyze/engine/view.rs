@@ -54,6 +54,26 @@ impl Analysis {
         }
     }
 
+    /// [`push`](Self::push) of a packet within a WRITE that a run takes, where the view sees all frames: most are such, and each is read once.
+    #[inline(never)]
+    pub(super) fn push_within(&mut self, record: &Record<'_>) -> bool {
+        let Some((packet, rest)) = FastPacket::candidate(record) else { return false };
+        if packet.opcode() != Opcode::RC_WRITE_MIDDLE
+            || !self.intake.is_empty()
+            || !self.intake.sorting.passes(record.time.0)
+        {
+            return false;
+        }
+        let number = self.frames() + 1;
+        let (verify, verifier) = (self.tracker.options.verify_icrc, packet.verifier(rest));
+        let icrc = move || if verify { verifier() } else { State::Unchecked };
+        let is_taken = self.tracker.continues_run::<false>(&packet, rest.len(), icrc);
+        if is_taken && !collectives(&mut self.metrics).passes(&packet, number) {
+            self.view(&packet, None, number);
+        }
+        is_taken
+    }
+
     /// Shows it a frame, where it sees all of them.
     #[inline(never)]
     pub(super) fn view_next(&mut self, record: &Record<'_>) {

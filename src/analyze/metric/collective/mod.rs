@@ -41,7 +41,7 @@ use crate::{
     report::CtsLayout,
 };
 use queue::Queues;
-use recent::Recent;
+use recent::{Recent, short};
 use way::{Role, Step, Way, psn_after, psn_distance};
 
 /// Ways that are followed.
@@ -122,6 +122,9 @@ struct Cts {
     /// When it was seen at a second place, on its way to the sender of the data.
     arrived: Option<i64>,
     acknowledged: Option<i64>,
+    /// Messages that it asks for.
+    receives: u64,
+    /// One for each; none where they were cut.
     elements: Vec<Element>,
 }
 
@@ -153,7 +156,6 @@ struct Chunk {
 
 impl Chunk {
     /// Whether a packet from the middle of a message is of this one. Of one whose length was cut, it must be the next one, and makes it longer.
-    #[inline(always)]
     fn goes_on_with(&mut self, psn: u32, payload: u32) -> bool {
         let ahead = psn_distance(psn, self.psn);
         let Some(each) = self.goes_on else {
@@ -228,35 +230,53 @@ impl Collectives {
         if fast.opcode() != Opcode::RC_WRITE_MIDDLE {
             return false;
         }
-        let (psn, time, payload) = (fast.psn().0, fast.time(), fast.payload());
-        let key = packet.key();
-        let Some(at) = self.place(&key) else { return false };
+        let ends = packet.ends();
+        let is_it = |at: &u32| self.ways.get(*at as usize).is_some_and(|way| way.is_between(ends));
+        let recent = self.recent.get(ends).filter(|at| packet.is_told_by_ends() && is_it(at));
+        let Some(at) = recent.or_else(|| self.place(&packet.key())) else { return false };
+        let (psn, time) = (fast.psn().0, fast.time());
         let Some(way) = self.ways.get_mut(at as usize) else { return false };
         self.last_ns = self.last_ns.max(time);
         if way.vantage != fast.vantage() {
             way.see_again(psn);
             return true;
         }
-        let chunk = way.chunks.back().and_then(|&chunk| self.chunks.get_mut(chunk as usize));
-        let Some(chunk) = chunk.filter(|_| way.is_next(psn)) else { return false };
-        if !chunk.goes_on_with(psn, payload) {
+        if !way.is_next(psn) || !way.is_within(psn) && !self.lengthens(at, psn, fast.payload()) {
             return false;
         }
-        chunk.last = chunk.last.max((frame, time));
-        way.pass(psn, time);
-        self.queues.note((key.src, &mut way.adapter), (at, time), payload);
+        let Some(way) = self.ways.get_mut(at as usize) else { return false };
+        way.pass(psn, (frame, time));
+        self.queues.note((way.key.src, &mut way.adapter), (at, time), fast.payload());
         true
+    }
+
+    /// Whether the next packet is within the newest message, whose length was cut: it makes that longer.
+    #[inline(never)]
+    fn lengthens(&mut self, at: u32, psn: u32, payload: u32) -> bool {
+        let newest = self.ways.get(at as usize).and_then(|way| way.chunks.back());
+        let chunk = newest.and_then(|&chunk| self.chunks.get_mut(chunk as usize));
+        chunk.is_some_and(|chunk| chunk.goes_on_with(psn, payload))
+    }
+
+    /// The newest message of a way learns of its last packet.
+    fn catch_up(&mut self, at: u32) {
+        let passed = self.ways.get_mut(at as usize).and_then(Way::take_passed);
+        if let Some((chunk, last)) = passed
+            && let Some(chunk) = self.chunks.get_mut(chunk as usize)
+        {
+            chunk.last = chunk.last.max(last);
+        }
     }
 
     /// The place of a way.
     #[inline(always)]
     fn place(&mut self, key: &Key) -> Option<u32> {
         let is_it = |at: &u32| self.ways.get(*at as usize).is_some_and(|way| way.key == *key);
-        if let Some(at) = self.recent.get(key).filter(is_it) {
+        if let Some(at) = self.recent.get(short(key)).filter(is_it) {
             return Some(at);
         }
         let at = *self.places.get(key)?;
-        self.recent.set(key, at);
+        self.recent.set(short(key), at);
         Some(at)
     }
 
@@ -291,6 +311,7 @@ impl Collectives {
         let shape = packet.opcode().shape();
         self.see_again(&key, packet);
         let Some(at) = self.way(key, packet, |_| glimpse.is_some()) else { return };
+        self.catch_up(at);
         let (psn, time) = (packet.psn().0, packet.time());
         let Some(way) = self.ways.get_mut(at as usize) else { return };
         let step = way.step(psn, time, shape.begins);
@@ -398,7 +419,8 @@ impl Collectives {
             }
         }
         let (again, arrived, acknowledged) = (None, None, None);
-        let cts = Cts { frame, time, again, arrived, acknowledged, elements: slot.elements };
+        let receives = slot.elements.len() as u64;
+        let cts = Cts { frame, time, again, arrived, acknowledged, receives, elements: slot.elements };
         let place = (connection, of.requests.len() as u32);
         of.requests.push(Request { index: slot.index, cts: Some(cts), ..Request::default() });
         if let Some(way) = self.ways.get_mut(at as usize) {
@@ -446,7 +468,8 @@ impl Collectives {
         let packets = if is_only { 1 } else { bytes.div_ceil(packet.payload().max(1)).max(1) };
         way.mtu = way.mtu.max(if is_only { 0 } else { packet.payload() });
         way.is_cut |= goes_on.is_some();
-        way.add_chunk(chunk);
+        let last_psn = psn_after(psn, packets - 1);
+        way.add_chunk(chunk, goes_on.is_none().then_some(last_psn));
         let current = way.current;
         self.chunks.push(Chunk {
             way: at,
@@ -454,7 +477,7 @@ impl Collectives {
             rkey,
             bytes,
             psn,
-            last_psn: psn_after(psn, packets - 1),
+            last_psn,
             first: (frame, time),
             last: (frame, time),
             queued,

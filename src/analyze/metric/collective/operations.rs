@@ -9,14 +9,16 @@ use super::{
     pace::Usual,
     path::speed,
     topology::Shape,
-    waits::{Blame, Waits, gaps, sends},
+    waits::{Blame, Waits, sends, starts},
 };
-use crate::report::{CollectiveCause, CollectiveOperation, Straggler, Topology};
+use crate::report::{CollectiveCause, CollectiveOperation, Straggler};
 
 /// A silence of all connections divides operations if it is so many times longer than the longest one that does not.
 const APART: i64 = 4;
 /// A shorter silence divides nothing.
 const LEAST_NS: i64 = 10_000;
+/// Operations of one span, at most, and kinds of operations that are compared.
+const MOST_TOGETHER: usize = 64;
 
 /// The time of an operation.
 #[derive(Clone, Copy, Debug)]
@@ -89,65 +91,88 @@ fn grouped(timed: &mut [Timed]) -> Vec<Span> {
     divided(timed, spans, least)
 }
 
-/// Divides spans of several operations that overlap: some connections had begun the next one when others had not ended the last. Each connection
-/// has as many times the requests of another span, and most were silent for long where it divides.
+/// Requests by connection.
+type Counts = BTreeMap<usize, usize>;
+
+/// Divides spans of several operations that overlap: some connections had begun the next one when others had not ended the last. What one operation is,
+/// most spans say: each is one, or several times as many requests of each connection, most of which were silent for long where it divides.
 fn divided(timed: &mut [Timed], spans: Vec<Span>, least: i64) -> Vec<Span> {
-    let mut counts: Vec<BTreeMap<usize, usize>> = vec![BTreeMap::new(); spans.len()];
-    for one in timed.iter() {
-        if let Some(of) = one.operation.and_then(|at| counts.get_mut(at)) {
-            *of.entry(one.connection).or_insert(0) += 1;
+    let mut members: Vec<BTreeMap<usize, Vec<usize>>> = vec![BTreeMap::new(); spans.len()];
+    for (at, one) in timed.iter().enumerate() {
+        if let Some(of) = one.operation.and_then(|span| members.get_mut(span)) {
+            of.entry(one.connection).or_default().push(at);
         }
     }
-    let mut often: BTreeMap<&BTreeMap<usize, usize>, usize> = BTreeMap::new();
+    for of in members.iter_mut().flat_map(BTreeMap::values_mut) {
+        of.sort_by_key(|&at| timed[at].request);
+    }
+    let counts: Vec<Counts> = members
+        .iter()
+        .map(|of| of.iter().map(|(&connection, all)| (connection, all.len())).collect())
+        .collect();
+    let is_silent = |all: &Vec<usize>, at: usize| {
+        let before = at.checked_sub(1).and_then(|before| all.get(before)).zip(all.get(at));
+        before.is_some_and(|(&before, &at)| timed[at].begin.saturating_sub(timed[before].end) >= least / 2)
+    };
+    let divides = |span: usize, times: usize| {
+        (1..times).all(|part| {
+            let silent = members[span].values().filter(|all| is_silent(all, all.len() / times * part));
+            silent.count() * 2 >= members[span].len()
+        })
+    };
+    let mut often: BTreeMap<&Counts, usize> = BTreeMap::new();
     for count in &counts {
         *often.entry(count).or_insert(0) += 1;
     }
-    let requests = |count: &BTreeMap<usize, usize>| count.values().sum::<usize>();
-    let usual = often.iter().max_by_key(|(count, times)| (**times, std::cmp::Reverse(requests(count))));
-    let Some(usual) = usual.map(|(count, _)| (*count).clone()) else { return spans };
-    let times = |count: &BTreeMap<usize, usize>| {
-        let times = requests(count) / requests(&usual).max(1);
+    let mut usual: Vec<(&Counts, usize)> = often.into_iter().collect();
+    usual.sort_by_key(|&(_, times)| std::cmp::Reverse(times));
+    let mut units: BTreeSet<Counts> =
+        usual.into_iter().take(MOST_TOGETHER).map(|(count, _)| count.clone()).collect();
+    for (span, count) in counts.iter().enumerate() {
+        let most = count.values().copied().reduce(greatest_common_divisor).unwrap_or(1);
+        let times = (2..=most.min(MOST_TOGETHER)).filter(|times| most.is_multiple_of(*times));
+        for times in times.filter(|&times| divides(span, times)) {
+            if units.len() >= 2 * MOST_TOGETHER {
+                break;
+            }
+            units.insert(count.iter().map(|(&connection, n)| (connection, n / times)).collect());
+        }
+    }
+    let requests = |count: &Counts| count.values().sum::<usize>();
+    let of_span: Vec<usize> = counts.iter().map(requests).collect();
+    let times = |span: usize, unit: &Counts| {
+        let times = of_span[span] / requests(unit).max(1);
         let is_so =
-            |(connection, n): (&usize, &usize)| usual.get(connection).is_some_and(|one| one * times == *n);
-        (times > 1 && count.len() == usual.len() && count.iter().all(is_so)).then_some(times)
+            |(connection, n): (&usize, &usize)| unit.get(connection).is_some_and(|one| one * times == *n);
+        let is_several = times > 0 && counts[span].len() == unit.len() && counts[span].iter().all(is_so);
+        (is_several && divides(span, times)).then_some(times)
     };
-    let mut parts: Vec<usize> = counts.iter().map(|count| times(count).unwrap_or(1)).collect();
-    // The part of each request, and how many connections were silent before each part.
-    let mut order: Vec<usize> = (0..timed.len()).filter(|&at| timed[at].operation.is_some()).collect();
-    order.sort_by_key(|&at| (timed[at].operation, timed[at].connection, timed[at].request));
-    let mut silent: BTreeMap<(usize, usize), usize> = BTreeMap::new();
-    let mut part_of: BTreeMap<usize, usize> = BTreeMap::new();
-    for of_connection in order.chunk_by(|&a, &b| {
-        (timed[a].operation, timed[a].connection) == (timed[b].operation, timed[b].connection)
-    }) {
-        let Some(&first) = of_connection.first() else { continue };
-        let (span, connection) = (timed[first].operation.unwrap_or(0), timed[first].connection);
-        let each = usual.get(&connection).copied().unwrap_or(usize::MAX).max(1);
-        for (n, &at) in of_connection.iter().enumerate().filter(|_| parts[span] > 1) {
-            part_of.insert(at, n / each);
-            let before = n.checked_sub(1).and_then(|n| of_connection.get(n)).map(|&before| timed[before].end);
-            if n % each == 0 && before.is_some_and(|end| timed[at].begin.saturating_sub(end) >= least / 2) {
-                *silent.entry((span, n / each)).or_insert(0) += 1;
+    let explained = |unit: &Counts| (0..spans.len()).filter(|&span| times(span, unit).is_some()).count();
+    let unit = units.iter().max_by_key(|unit| (explained(unit), std::cmp::Reverse(requests(unit))));
+    let Some(unit) = unit else { return spans };
+    let parts: Vec<usize> = (0..spans.len()).map(|span| times(span, unit).unwrap_or(1)).collect();
+    let mut all: Vec<Option<Span>> = vec![None; parts.iter().sum()];
+    let mut first = 0;
+    for (parts, of_span) in parts.into_iter().zip(members) {
+        for of_connection in of_span.into_values() {
+            let each = of_connection.len().div_ceil(parts).max(1);
+            for (n, at) in of_connection.into_iter().enumerate() {
+                let (place, one) = (first + n / each, &mut timed[at]);
+                one.operation = Some(place);
+                let known = all[place].get_or_insert(Span { start: one.begin, end: one.end });
+                (known.start, known.end) = (known.start.min(one.begin), known.end.max(one.end));
             }
         }
-    }
-    for (span, parts) in parts.iter_mut().enumerate() {
-        let is_silent = |part: usize| silent.get(&(span, part)).copied().unwrap_or(0) * 2 >= usual.len();
-        if !(1..*parts).all(is_silent) {
-            *parts = 1;
-        }
-    }
-    let first_of = |span: usize| parts.iter().take(span).sum::<usize>();
-    let mut all: Vec<Option<Span>> = vec![None; parts.iter().sum()];
-    for (at, one) in timed.iter_mut().enumerate() {
-        let Some(span) = one.operation else { continue };
-        let part = part_of.get(&at).copied().filter(|_| parts[span] > 1).unwrap_or(0);
-        let place = first_of(span) + part;
-        one.operation = Some(place);
-        let known = all[place].get_or_insert(Span { start: one.begin, end: one.end });
-        (known.start, known.end) = (known.start.min(one.begin), known.end.max(one.end));
+        first += parts;
     }
     all.into_iter().flatten().collect()
+}
+
+fn greatest_common_divisor(mut a: usize, mut b: usize) -> usize {
+    while b > 0 {
+        (a, b) = (b, a % b);
+    }
+    a
 }
 
 /// The shortest silence that divides operations: those above the widest step of all silences.
@@ -177,7 +202,7 @@ pub(super) fn rows(
         }
     }
     let usual = Usual::of(timed, ends, &of_operation);
-    let gaps = gaps(timed, ends, &of_operation);
+    let starts = starts(timed, ends, &of_operation);
     let speed = speed(timed);
     let size = |members: &[usize]| {
         (members.len(), members.iter().map(|&at| timed[at].bytes).fold(0, u64::saturating_add))
@@ -188,8 +213,7 @@ pub(super) fn rows(
         let known = shortest.entry(size(members)).or_insert(lasted);
         *known = lasted.min(*known);
     }
-    let (mut before, mut often) = (None::<Blame>, BTreeMap::<(String, &str), usize>::new());
-    let mut ended = i64::MIN;
+    let mut before = None::<Blame>;
     let row = |(operation, (span, members)): (usize, (&Span, Vec<usize>))| {
         let lasted = ns_between(span.start, span.end);
         let like @ (_, bytes) = size(&members);
@@ -204,24 +228,16 @@ pub(super) fn rows(
             speed,
             start: span.start,
             longer: lasted - shortest.get(&like).copied().unwrap_or(0).min(lasted),
-            gaps: gaps.get(operation),
+            starts: starts.get(operation),
         };
-        let mut blame = waits.blame(lasted);
-        match &blame {
-            Some(found) => *often.entry((found.rank.clone(), found.cause.name())).or_insert(0) += 1,
-            // What is wrong again and again has effects on the operations between, too.
-            None => {
-                let is_often = |one: &Blame| often.get(&(one.rank.clone(), one.cause.name())) >= Some(&2);
-                blame = before.take().and_then(|again| {
-                    // Or directly, where all send to all and the one before had not ended.
-                    let goes_on = shape.topology == Topology::AllToAll && ended > span.start;
-                    let is_often = is_often(&again) || goes_on;
-                    waits.carried(again, is_often, lasted)
-                });
-            }
-        }
+        let own = waits.blame(lasted);
+        // What was wrong before has its effects here, too.
+        let carried = before.take().and_then(|again| waits.carried(again, lasted));
+        let blame = match (own, carried) {
+            (Some(own), Some(carried)) if own.lost >= carried.lost => Some(own),
+            (own, carried) => carried.or(own),
+        };
         before.clone_from(&blame);
-        ended = span.end;
         let bandwidths = shape.bandwidths(ends, timed, &members, lasted);
         let mut row = CollectiveOperation {
             operation: operation as u64,
@@ -266,7 +282,7 @@ pub(super) fn hung(all: &Collectives, timed: &[Timed]) -> Option<Straggler> {
         speed: None,
         start: i64::MIN,
         longer: 0,
-        gaps: None,
+        starts: None,
     };
     let Blame { cause, rank, peer, lost, .. } = waits.hung()?;
     Some(Straggler { rank, peer, cause, operations: 1, lost_ns: lost, ..Straggler::default() })

@@ -17,15 +17,28 @@ const ALIGNED: u64 = 128;
 /// Queue pairs of a request, at most.
 const MOST_WAYS: usize = 16;
 /// Bytes of a clear-to-send element, in all versions.
-const ELEMENTS: [u32; 3] = [32, 48, 64];
-/// Elements of a slot.
+const ELEMENTS: [u64; 3] = [64, 48, 32];
+/// Elements of a slot, at most.
 const OF_SLOT: u64 = 8;
+/// Bytes that the sizes of received messages take, each, which end a request of several.
+const OF_SIZE: u64 = 4;
+
+/// Slots that elements go to, one after the other.
+struct Slots {
+    /// Numbers of slots that there can be, and where these begin.
+    fit: Vec<(u64, u64)>,
+    /// Bytes of an element.
+    each: u64,
+}
 
 /// Queue pairs that may be of one connection.
+#[derive(Default)]
 struct Group {
     ways: Vec<u32>,
     /// The way of its elements.
     elements: Option<u32>,
+    /// Each request is whole on one of them, the next one on the next.
+    is_in_turn: bool,
 }
 
 impl Collectives {
@@ -44,6 +57,7 @@ impl Collectives {
                 Some(elements) => self.add_elements(&mut of, elements),
                 None => self.find_elements(&mut of),
             }
+            self.mark_sizes(&group, &of.requests);
             let at = self.connections.len() as u32;
             for &way in &group.ways {
                 self.ways[way as usize].role = Role::Data(at);
@@ -52,6 +66,19 @@ impl Collectives {
                 self.ways[way as usize].role = Role::ClearToSend(at);
             }
             self.connections.push(of);
+        }
+    }
+
+    /// What ends requests of several messages has no data.
+    fn mark_sizes(&mut self, group: &Group, requests: &[Request]) {
+        let Some(elements) = group.elements else { return };
+        let (slots, asked) = (self.slots_of(elements), self.messages(elements));
+        let is_of_several = |at: &usize| self.of_several(slots.as_ref(), &asked, *at) > 1;
+        let several: Vec<usize> = (0..requests.len()).filter(is_of_several).collect();
+        for &chunk in several.into_iter().flat_map(|at| &requests[at].chunks) {
+            if let Some(chunk) = self.chunks.get_mut(chunk as usize) {
+                chunk.is_closing |= chunk.is_ended;
+            }
         }
     }
 
@@ -83,8 +110,7 @@ impl Collectives {
     /// Whether all messages of a way are as long as elements.
     fn are_elements(&self, at: u32) -> bool {
         let messages = self.messages(at);
-        let is_element = |chunk: &&Chunk| !chunk.is_ended && ELEMENTS.contains(&chunk.bytes);
-        !messages.is_empty() && messages.iter().all(is_element)
+        !messages.is_empty() && ELEMENTS.iter().any(|&each| are_of(&messages, each))
     }
 
     /// The same, between two hosts. A connection's elements go on its first queue pair, and queue pairs are made in their order.
@@ -95,7 +121,7 @@ impl Collectives {
         for &way in ways {
             match (of_first(way), groups.last_mut()) {
                 (None, Some(group)) => group.ways.push(way),
-                (elements, _) => groups.push(Group { ways: vec![way], elements }),
+                (elements, _) => groups.push(Group { ways: vec![way], elements, is_in_turn: false }),
             }
         }
         if let ([only], [elements]) = (&mut groups[..], elements)
@@ -111,8 +137,67 @@ impl Collectives {
         for group in groups {
             if fits(&group) { all.push(group) } else { rest.extend(group.ways) }
         }
-        all.extend(self.groups_by_size(&rest).into_iter().map(|ways| Group { ways, elements: None }));
+        let in_turn = self.groups_in_turn(&mut rest);
+        all.extend(in_turn.into_iter().map(|ways| Group { ways, is_in_turn: true, ..Group::default() }));
+        all.extend(self.groups_by_size(&rest).into_iter().map(|ways| Group { ways, ..Group::default() }));
         all
+    }
+
+    /// Takes those out of queue pairs, which are in their order, that carry the requests of one connection in turn.
+    fn groups_in_turn(&self, ways: &mut Vec<u32>) -> Vec<Vec<u32>> {
+        let (mut groups, mut at) = (Vec::new(), 0);
+        while at + 1 < ways.len() {
+            let most = (ways.len() - at).min(MOST_WAYS);
+            match (2..=most).rev().find(|&count| self.are_in_turn(&ways[at..at + count])) {
+                Some(count) => groups.push(ways.drain(at..at + count).collect()),
+                None => at += 1,
+            }
+        }
+        groups
+    }
+
+    /// Whether these carry whole requests in turn: these begin one after the other, and go to one place after the other of one ring of buffers.
+    fn are_in_turn(&self, ways: &[u32]) -> bool {
+        let parts: Vec<Vec<Request>> = ways.iter().map(|&way| self.parts_of(way)).collect();
+        let least = parts.iter().map(Vec::len).min().unwrap_or(0);
+        let is_even = parts.iter().all(|of| of.len() - least <= 1);
+        let mut places: Vec<(i64, usize, u64, u64)> = Vec::new();
+        for (way, of) in parts.iter().enumerate() {
+            for request in of {
+                let bytes: u64 = self.chunks_of(request).map(|chunk| u64::from(chunk.bytes)).sum();
+                let is_size = |size: u32| u64::from(size) == bytes || u64::from(size.swap_bytes()) == bytes;
+                // The last one may not be whole.
+                let is_whole = request.closed == 0 || request.immediate.is_some_and(is_size);
+                let Some(first) = self.chunks_of(request).next().filter(|first| is_whole && first.va > 0)
+                else {
+                    return false;
+                };
+                places.push((first.first.1, way, first.va, bytes));
+            }
+        }
+        places.sort_unstable();
+        let steps = || places.windows(2).map(|pair| (pair[0], pair[1]));
+        let count = places.len().saturating_sub(1);
+        let is_most = |times: usize| times * 10 >= count * 9;
+        let order: Vec<usize> = places.iter().take(ways.len()).map(|&(_, way, ..)| way).collect();
+        let is_turn = |(at, &(_, way, ..)): (usize, &(i64, usize, u64, u64))| order[at % order.len()] == way;
+        let turns = places.iter().enumerate().filter(|&place| is_turn(place)).count();
+        let mut often: BTreeMap<u64, usize> = BTreeMap::new();
+        for (one, next) in steps().filter(|(one, next)| next.2 > one.2) {
+            *often.entry(next.2 - one.2).or_insert(0) += 1;
+        }
+        let stride = often.into_iter().max_by_key(|&(_, times)| times).map_or(0, |(stride, _)| stride);
+        let base = places.iter().map(|&(_, _, va, _)| va).min().unwrap_or(0);
+        let onward = steps().filter(|(one, next)| {
+            let step = next.2.wrapping_sub(one.2);
+            step == stride || step == one.3 || next.2 == base
+        });
+        is_even
+            && least >= 2
+            && count + 1 >= ENOUGH
+            && is_most(turns)
+            && is_most(onward.count())
+            && stride > 0
     }
 
     /// Queue pairs whose messages have the same immediate data carry the parts of the same requests, unless each has whole ones.
@@ -134,10 +219,14 @@ impl Collectives {
                     .map(|(&immediate, bytes)| u64::from(order(immediate)).div_ceil(bytes.max(1)));
                 parts.max().and_then(|parts| usize::try_from(parts).ok()).unwrap_or(0)
             };
-            let parts = parts(|size| size).min(parts(u32::swap_bytes));
-            if (1..=MOST_WAYS).contains(&parts) && ways.len().is_multiple_of(parts) {
-                groups.extend(ways.chunks(parts).map(<[u32]>::to_vec));
-            }
+            let fits = |&parts: &usize| {
+                let is_so = (1..=MOST_WAYS).contains(&parts) && ways.len().is_multiple_of(parts);
+                let first = || Group { ways: ways[..parts].to_vec(), ..Group::default() };
+                is_so && !self.requests_of(&first(), &mut Connection::new(CtsLayout::Unknown)).is_empty()
+            };
+            // What the immediate data is in the other order may be less than each of them carries.
+            let found = [parts(|size| size), parts(u32::swap_bytes)].into_iter().find(fits);
+            groups.extend(found.into_iter().flat_map(|parts| ways.chunks(parts)).map(<[u32]>::to_vec));
         }
         groups
     }
@@ -180,10 +269,12 @@ impl Collectives {
 
     /// The requests of these queue pairs; none where the sizes do not fit.
     fn requests_of(&self, group: &Group, of: &mut Connection) -> Vec<Request> {
+        let slots = group.elements.and_then(|at| self.slots_of(at));
         let asked = group.elements.map(|at| self.messages(at)).unwrap_or_default();
         let parts: Vec<Vec<Request>> = group.ways.iter().map(|&way| self.parts_of(way)).collect();
         let ways = parts.len();
-        let is_in_turn = ways > 1 && parts.iter().map(Vec::len).sum::<usize>() <= asked.len();
+        let is_in_turn =
+            group.is_in_turn || ways > 1 && parts.iter().map(Vec::len).sum::<usize>() <= asked.len();
         let mut requests = if is_in_turn { self.in_turn(parts) } else { joined(parts) };
         for (index, request) in (1..).zip(&mut requests) {
             request.index = index;
@@ -192,9 +283,17 @@ impl Collectives {
         if ways > MOST_WAYS || group.elements.is_some() && !self.are_asked(&requests, &asked) {
             return Vec::new();
         }
-        for request in &requests {
-            let bytes: u64 = self.chunks_of(request).map(|chunk| u64::from(chunk.bytes)).sum();
+        for (at, request) in requests.iter().enumerate() {
             let is_whole = request.closed >= ways;
+            if self.of_several(slots.as_ref(), &asked, at) > 1 {
+                let sizes = OF_SIZE * self.of_several(slots.as_ref(), &asked, at);
+                let mut ended = self.chunks_of(request).filter(|chunk| chunk.is_ended);
+                if !ended.all(|chunk| [0, sizes].contains(&chunk.bytes.into())) {
+                    return Vec::new();
+                }
+                continue;
+            }
+            let bytes: u64 = self.chunks_of(request).map(|chunk| u64::from(chunk.bytes)).sum();
             if is_whole && ways > 1 && !self.is_split(request, bytes, ways as u64) {
                 return Vec::new();
             }
@@ -209,9 +308,14 @@ impl Collectives {
         }
         // Zero reads the same in any order, and anyone may send it.
         let by_size = of.big.max(of.little) >= ENOUGH as u64;
-        of.slots = group.elements.map(|at| self.slots_of(at)).unwrap_or_default();
-        let is_known = (by_size || !of.slots.is_empty()) && of.big.min(of.little) == 0;
+        let is_known = (by_size || slots.is_some()) && of.big.min(of.little) == 0;
+        of.slots = slots.map(|slots| slots.fit).unwrap_or_default();
         if is_known { requests } else { Vec::new() }
+    }
+
+    /// How many messages a request is for: that many elements ask for it.
+    fn of_several(&self, slots: Option<&Slots>, asked: &[&Chunk], at: usize) -> u64 {
+        slots.zip(asked.get(at)).map_or(1, |(slots, cts)| u64::from(cts.bytes) / slots.each.max(1))
     }
 
     /// Requests that queue pairs carry in turn.
@@ -236,16 +340,17 @@ impl Collectives {
         self.chunks_of(request).all(|chunk| u64::from(chunk.bytes) <= part)
     }
 
-    /// Numbers of slots that elements can have that go to one after the other, and where these begin; none where they do not.
-    fn slots_of(&self, at: u32) -> Vec<(u64, u64)> {
+    /// The slots of elements that go to one after the other; `None` where they do not.
+    fn slots_of(&self, at: u32) -> Option<Slots> {
         let messages = self.messages(at);
-        let bytes = messages.first().map_or(0, |chunk| u64::from(chunk.bytes));
-        let Some(base) = messages.iter().map(|chunk| chunk.va).min().filter(|&base| base > 0) else {
-            return Vec::new();
-        };
+        let base = messages.iter().map(|chunk| chunk.va).min().filter(|&base| base > 0)?;
         let steps = || messages.windows(2).map(|pair| pair[1].va.wrapping_sub(pair[0].va));
         let wraps = |slots: u64, stride: u64| stride.wrapping_mul(slots - 1).wrapping_neg();
-        for stride in [bytes * OF_SLOT, bytes] {
+        let sizes = ELEMENTS.into_iter().filter(|&each| are_of(&messages, each));
+        let is_one = |each: u64| messages.iter().all(|chunk| u64::from(chunk.bytes) == each);
+        // The oldest have one element to a slot.
+        let strides = sizes.flat_map(|each| [(each, each * OF_SLOT), (each, each)]);
+        for (each, stride) in strides.filter(|&(each, stride)| stride > each || is_one(each)) {
             let onward = steps().filter(|&step| step == stride).count();
             let seen: Vec<u64> =
                 SLOTS.into_iter().filter(|&slots| steps().any(|step| step == wraps(slots, stride))).collect();
@@ -253,25 +358,27 @@ impl Collectives {
             // Messages behind each other are in any ring of buffers: those must begin anew.
             let is_so = onward + 1 >= ENOUGH
                 && (onward + back) * 10 >= (messages.len() - 1) * 9
-                && (stride > bytes || back > 0);
+                && (stride > each || back > 0);
             if is_so {
                 let slots = if seen.is_empty() { SLOTS.to_vec() } else { seen };
-                return slots.into_iter().map(|slots| (slots, base)).collect();
+                return Some(Slots { fit: slots.into_iter().map(|slots| (slots, base)).collect(), each });
             }
         }
-        Vec::new()
+        None
     }
 
     /// Adds the elements of a connection, in their order: those of its requests, and of requests that had no data.
     fn add_elements(&self, of: &mut Connection, at: u32) {
-        for (n, cts) in self.messages(at).into_iter().enumerate() {
+        let (slots, asked) = (self.slots_of(at), self.messages(at));
+        for (n, cts) in asked.iter().enumerate() {
             if n == of.requests.len() {
                 of.requests.push(Request { index: n as u64 + 1, ..Request::default() });
             }
             let (frame, time) = cts.first;
             let (again, acknowledged) = (cts.again, cts.acknowledged);
-            let elements = Vec::new();
-            of.requests[n].cts = Some(Cts { frame, time, again, arrived: None, acknowledged, elements });
+            let receives = self.of_several(slots.as_ref(), &asked, n);
+            let (arrived, elements) = (None, Vec::new());
+            of.requests[n].cts = Some(Cts { frame, time, again, arrived, acknowledged, receives, elements });
         }
         of.cts_ways.push(at);
     }
@@ -295,6 +402,15 @@ impl Collectives {
             self.add_elements(of, at);
         }
     }
+}
+
+/// Whether messages are one to eight elements of so many bytes each.
+fn are_of(messages: &[&Chunk], each: u64) -> bool {
+    let is_so = |chunk: &&Chunk| {
+        let bytes = u64::from(chunk.bytes);
+        !chunk.is_ended && bytes > 0 && bytes.is_multiple_of(each) && bytes / each <= OF_SLOT
+    };
+    messages.iter().all(is_so)
 }
 
 /// Requests whose parts go on several queue pairs: the nth of each.

@@ -23,10 +23,14 @@ pub(super) struct Queues {
     places: HashMap<Wide, u32, RandomState>,
 }
 
+type Turn = (u32, i64, bool);
+
 #[derive(Clone, Debug, Default, crate::stored::Stored)]
 struct Queue {
     /// Queue pair, and time: of packets of one that follow each other, the last one. And whether there were several.
-    recent: VecDeque<(u32, i64, bool)>,
+    recent: VecDeque<Turn>,
+    /// The newest of them, behind these.
+    last: Option<Turn>,
     /// The last one had much payload.
     is_large: bool,
     /// The shortest time from a packet with much payload to the next one.
@@ -85,8 +89,9 @@ impl Queue {
         self.keep_pace(time);
         let most = self.pace.unwrap_or(0).saturating_mul(PACES);
         let mut since = time;
-        for (at, &(other, sent, has_several)) in self.recent.iter().enumerate().rev() {
-            let had_its_turn = other == way || self.recent.range(at + 1..).any(|&(later, ..)| later == other);
+        let newest_first = || self.last.iter().chain(self.recent.iter().rev());
+        for (at, &(other, sent, has_several)) in newest_first().enumerate() {
+            let had_its_turn = other == way || newest_first().take(at).any(|&(later, ..)| later == other);
             if had_its_turn || since.saturating_sub(sent) > most {
                 break;
             }
@@ -101,8 +106,11 @@ impl Queue {
 
     #[inline(always)]
     fn keep_pace(&mut self, time: i64) {
-        let before = self.recent.back().map(|&(_, before, _)| time.saturating_sub(before));
-        if let Some(apart) = before.filter(|&apart| self.is_large && apart > 0) {
+        if let Some((_, before, _)) = self.last
+            && self.is_large
+            && time > before
+        {
+            let apart = time.saturating_sub(before);
             self.pace = Some(self.pace.map_or(apart, |pace| pace.min(apart)));
         }
     }
@@ -110,13 +118,17 @@ impl Queue {
     #[inline(always)]
     fn note(&mut self, (way, time): (u32, i64), payload: u32) {
         self.is_large = payload >= LARGE;
-        if let Some(last) = self.recent.back_mut().filter(|last| last.0 == way) {
-            (last.1, last.2) = (time, true);
-            return;
+        match &mut self.last {
+            Some(last) if last.0 == way => (last.1, last.2) = (time, true),
+            _ => self.take_turn((way, time, false)),
         }
-        if self.recent.len() == MOST {
+    }
+
+    #[inline(never)]
+    fn take_turn(&mut self, turn: Turn) {
+        if self.recent.len() + 1 == MOST {
             self.recent.pop_front();
         }
-        self.recent.push_back((way, time, false));
+        self.recent.extend(self.last.replace(turn));
     }
 }

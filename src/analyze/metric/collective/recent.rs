@@ -9,6 +9,9 @@ const MOST: usize = 64;
 #[derive(Clone, Debug)]
 pub(super) struct Recent([u32; MOST]);
 
+/// Both ends of a key in short, see [`Key::short`]; those of some keys are the same.
+pub(super) type Short = (u64, u32);
+
 impl Default for Recent {
     fn default() -> Recent {
         Recent([u32::MAX; MOST])
@@ -17,21 +20,26 @@ impl Default for Recent {
 
 impl Recent {
     #[inline(always)]
-    pub(super) fn get(&self, key: &Key) -> Option<u32> {
-        self.0.get(place(key)).copied()
+    pub(super) fn get(&self, short: Short) -> Option<u32> {
+        self.0.get(place(short)).copied()
     }
 
-    pub(super) fn set(&mut self, key: &Key, at: u32) {
-        if let Some(known) = self.0.get_mut(place(key)) {
+    pub(super) fn set(&mut self, short: Short, at: u32) {
+        if let Some(known) = self.0.get_mut(place(short)) {
             *known = at;
         }
     }
 }
 
+/// Of a key that has none, all are the same.
 #[inline(always)]
-fn place(key: &Key) -> usize {
+pub(super) fn short(key: &Key) -> Short {
+    key.short().unwrap_or_default()
+}
+
+#[inline(always)]
+fn place((addresses, queue_pair): Short) -> usize {
     // Addresses and queue pairs of a few hosts count up.
-    let [src, dst] = [key.src[1], key.dst[1]];
-    (src.wrapping_mul(5).wrapping_add(dst.wrapping_mul(9)) as usize).wrapping_add(key.dest_qp() as usize)
-        % MOST
+    let [src, dst] = [addresses >> 32, addresses];
+    (src.wrapping_mul(5).wrapping_add(dst.wrapping_mul(9)) as usize).wrapping_add(queue_pair as usize) % MOST
 }

@@ -64,11 +64,12 @@ impl Collectives {
 
     /// With what is not decided while packets come; mostly, there is nothing of that.
     fn settled(&self) -> Cow<'_, Collectives> {
-        let is_open = |way: &Way| way.peer.is_none() && way.candidates.is_some();
+        let is_open = |way: &Way| way.peer.is_none() && way.candidates.is_some() || way.has_passed();
         if self.loose.is_empty() && !self.ways.iter().any(is_open) {
             return Cow::Borrowed(self);
         }
         let mut all = self.clone();
+        (0..all.ways.len()).for_each(|at| all.catch_up(at as u32));
         all.join_by_time(None);
         all.find_patterns();
         Cow::Owned(all)
@@ -326,7 +327,7 @@ impl Collectives {
             acknowledged_ns: one.acknowledged,
             bytes: one.bytes,
             sizes: if elements.len() > 1 { elements.iter().map(size_of).collect() } else { Vec::new() },
-            receives: elements.len().max(1) as u64,
+            receives: request.cts.as_ref().map_or(1, |cts| cts.receives),
             immediate: request.immediate,
             queue_pairs,
             queue_pair_bytes,

@@ -15,8 +15,6 @@ use crate::report::{CollectiveCause, Topology};
 pub(super) const WORTH: u64 = 20;
 /// The same for what is estimated: a tenth.
 const WORTH_OF_ESTIMATE: u64 = 10;
-/// A path that lost so much of an operation, and was waited for in the one before, is to blame for its effects too.
-const WORTH_AGAIN: u64 = 100;
 /// Each step waits for a round trip: a host is late that takes longer than so many.
 pub(super) const ROUND_TRIPS: u64 = 3;
 /// Steps back along the waits of an operation.
@@ -53,8 +51,17 @@ pub(super) struct Waits<'a> {
     pub(super) start: i64,
     /// How much longer it took than the shortest of those with as many requests and bytes.
     pub(super) longer: u64,
-    /// How much longer than others each host took from the operation before.
-    pub(super) gaps: Option<&'a BTreeMap<usize, u64>>,
+    /// How hosts began it that were in the operation before.
+    pub(super) starts: Option<&'a BTreeMap<usize, Start>>,
+}
+
+/// How a host began an operation.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Start {
+    /// How much longer than others it took from what it did last in the operation before until what it did first.
+    pub(super) gap: u64,
+    /// How much later than the first host it began, without that: for so long it, or whom it waited for, had been in the operation before.
+    pub(super) carried: u64,
 }
 
 /// What each host got, or sent, by when it was there.
@@ -145,19 +152,19 @@ impl Waits<'_> {
         }
     }
 
-    /// What an operation lost that has nobody to blame itself: hosts began it late, as they ended the one before late, and whoever was waited for
-    /// there is to blame. `is_often`: that was so in others too; else only if its path lost something again.
-    pub(super) fn carried(&self, before: Blame, is_often: bool, lasted: u64) -> Option<Blame> {
-        let parts = parts(self.timed, self.ends, self.members);
-        let again = self.lost_again(&before, &parts);
-        if !is_often && again.saturating_mul(WORTH_AGAIN) < lasted {
-            return None;
-        }
-        let (late, lost) = Waits { gaps: None, sends: self.sends.clone(), ..*self }
-            .latest_host((&parts, &self.arrivals()), None)?;
-        let lost = lost.saturating_add(again);
+    /// What an operation lost as hosts began it late that had ended the one before late: whoever was waited for there is to blame. And what its path
+    /// lost again.
+    pub(super) fn carried(&self, before: Blame, lasted: u64) -> Option<Blame> {
+        let (&host, start) = self.starts?.iter().max_by_key(|(_, start)| start.carried)?;
+        let again = self.lost_again(&before, &parts(self.timed, self.ends, self.members));
+        let lost = start.carried.saturating_add(again);
+        let is_its = |&&at: &&usize| {
+            let ends = self.ends.of.get(&self.timed[at].connection);
+            ends.is_some_and(|&(sender, receiver)| [sender, receiver].contains(&host))
+        };
+        let at = *self.members.iter().filter(is_its).min_by_key(|&&at| self.timed[at].begin)?;
         let is_worth = lost.saturating_mul(WORTH) >= lasted && before.cause != CollectiveCause::Hang;
-        is_worth.then_some(Blame { at: late.at, lost, ..before })
+        is_worth.then_some(Blame { at, lost, ..before })
     }
 
     /// The requests that the end of the operation waited for: back from the last one along the waits. And the host that took longest for what it did
@@ -371,16 +378,16 @@ impl Waits<'_> {
             let further = self.late(other).filter(|further| further.ns().saturating_mul(4) >= late.ns());
             late = further?;
         }
-        if waited_for_nobody && let Some(&gap) = self.gaps.and_then(|gaps| gaps.get(&late.host)) {
-            late.from = late.from.max(late.to.saturating_sub_unsigned(gap.max(self.paused(&late))));
+        if waited_for_nobody && let Some(start) = self.starts.and_then(|starts| starts.get(&late.host)) {
+            late.from = late.from.max(late.to.saturating_sub_unsigned(start.gap.max(self.paused(&late))));
         }
         (late.ns() > 0 && late.ns() >= self.short(self.timed[late.at].connection)).then_some(late)
     }
 }
 
-/// How much longer than others each host took from what it did last in the operation before until what it did first: the half of them that was
-/// faster took no longer. A host that ended later begins later, and is not late for that. None of the first operation.
-pub(super) fn gaps(timed: &[Timed], ends: &Ends, operations: &[Vec<usize>]) -> Vec<BTreeMap<usize, u64>> {
+/// How each host began each operation: the half of them that was faster took no longer from the one before. A host that ended later begins later, and
+/// is not late for that. None of the first operation.
+pub(super) fn starts(timed: &[Timed], ends: &Ends, operations: &[Vec<usize>]) -> Vec<BTreeMap<usize, Start>> {
     let mut before: BTreeMap<usize, i64> = BTreeMap::new();
     let mut all = Vec::new();
     for members in operations {
@@ -394,13 +401,16 @@ pub(super) fn gaps(timed: &[Timed], ends: &Ends, operations: &[Vec<usize>]) -> V
                 last.entry(host).and_modify(|known| *known = one.end.max(*known)).or_insert(one.end);
             }
         }
-        let gap = |(host, first): (&usize, &i64)| Some((*host, ns_between(*before.get(host)?, *first)));
-        let mut gaps: BTreeMap<usize, u64> = first.iter().filter_map(gap).collect();
-        let mut sorted: Vec<u64> = gaps.values().copied().collect();
-        sorted.sort_unstable();
-        let usual = sorted.get(sorted.len().saturating_sub(1) / 2).copied().unwrap_or(0);
-        gaps.values_mut().for_each(|gap| *gap = gap.saturating_sub(usual));
-        all.push(gaps);
+        let gap = |host: &usize, first: i64| Some(ns_between(*before.get(host)?, first));
+        let mut gaps: Vec<u64> = first.iter().filter_map(|(host, first)| gap(host, *first)).collect();
+        gaps.sort_unstable();
+        let usual = gaps.get(gaps.len().saturating_sub(1) / 2).copied().unwrap_or(0);
+        let start = first.values().copied().min().unwrap_or(0);
+        let of = |(host, first): (&usize, &i64)| {
+            let gap = gap(host, *first)?.saturating_sub(usual);
+            Some((*host, Start { gap, carried: ns_between(start, *first).saturating_sub(gap) }))
+        };
+        all.push(first.iter().filter_map(of).collect());
         before = last;
     }
     all

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use super::recent::{Short, short};
 use crate::{analyze::packet::key::Key, heap::Heap};
 
 /// Packets of a way whose times are kept until they are acknowledged.
@@ -61,6 +62,8 @@ struct Sent {
 #[derive(Clone, Debug, crate::stored::Stored)]
 pub(super) struct Way {
     pub(super) key: Key,
+    /// That in short, if no other key has the same.
+    ends: Option<Short>,
     /// Capture interface and TTL where it was seen first: other records of its packets are copies.
     pub(super) vantage: u16,
     pub(super) path_tag: u64,
@@ -70,6 +73,10 @@ pub(super) struct Way {
     /// The way back.
     pub(super) peer: Option<u32>,
     next: Option<u32>,
+    /// The last PSN of the newest message, whose length is known.
+    until: Option<u32>,
+    /// The last packet within that message, if its message does not know of it: frame and time.
+    passed: Option<(u64, i64)>,
     pub(super) last_ns: i64,
     /// Packets that are not acknowledged.
     sent: VecDeque<Sent>,
@@ -108,12 +115,15 @@ impl Way {
     pub(super) fn new(key: Key, vantage: u16, path_tag: u64) -> Way {
         Way {
             key,
+            ends: key.is_short().then(|| short(&key)),
             vantage,
             path_tag,
             role: Role::Unknown,
             adapter: None,
             peer: None,
             next: None,
+            until: None,
+            passed: None,
             last_ns: i64::MIN,
             sent: VecDeque::new(),
             is_seen_again: false,
@@ -135,20 +145,45 @@ impl Way {
         }
     }
 
+    /// Whether it is the way of a packet with these ends, which no other key has.
+    #[inline(always)]
+    pub(super) fn is_between(&self, ends: Short) -> bool {
+        self.ends == Some(ends)
+    }
+
     /// Whether this is the PSN of its next packet.
     #[inline(always)]
     pub(super) fn is_next(&self, psn: u32) -> bool {
         self.next == Some(psn)
     }
 
-    /// Takes the next packet, one in the middle of a message.
+    /// Whether the next packet is within the newest message, if the length of that is known.
     #[inline(always)]
-    pub(super) fn pass(&mut self, psn: u32, time: i64) {
+    pub(super) fn is_within(&self, psn: u32) -> bool {
+        self.until.is_some_and(|until| psn_distance(psn, until) <= 0)
+    }
+
+    /// Takes the next packet, one in the middle of a message: its message learns of it later, from [`take_passed`](Self::take_passed).
+    #[inline(always)]
+    pub(super) fn pass(&mut self, psn: u32, (frame, time): (u64, i64)) {
         if time.saturating_sub(self.last_ns) > SILENT_NS {
             push_bounded(&mut self.silences, (self.last_ns, time));
         }
+        let latest = self.passed.map_or(time, |(_, before)| before.max(time));
+        self.passed = Some((frame, latest));
         (self.next, self.again) = (Some(psn_after(psn, 1)), None);
         self.note(psn, time);
+    }
+
+    /// Whether the newest message does not know of the last packet within it.
+    pub(super) fn has_passed(&self) -> bool {
+        self.passed.is_some()
+    }
+
+    /// The newest message, and the last packet within it that it does not know of.
+    pub(super) fn take_passed(&mut self) -> Option<(u32, (u64, i64))> {
+        let passed = self.passed.take()?;
+        Some((*self.chunks.back()?, passed))
     }
 
     /// Takes a packet.
@@ -205,6 +240,7 @@ impl Way {
         Step::Again { was_seen: hole.is_none() }
     }
 
+    #[inline(always)]
     fn note(&mut self, psn: u32, time: i64) {
         self.last_ns = self.last_ns.max(time);
         if self.sent.len() == MOST_SENT {
@@ -239,8 +275,9 @@ impl Way {
         }
     }
 
-    /// A message begins.
-    pub(super) fn add_chunk(&mut self, chunk: u32) {
+    /// A message begins. `until`: its last PSN, if that is known.
+    pub(super) fn add_chunk(&mut self, chunk: u32, until: Option<u32>) {
+        self.until = until;
         if self.chunks.len() == MOST_CHUNKS {
             self.chunks.pop_front();
             self.acknowledged = self.acknowledged.saturating_sub(1);
