@@ -1,7 +1,9 @@
 //! Connections of MRC, the Multipath Reliable Connection.
 
+use std::collections::BTreeMap;
+
 use super::{
-    Summary,
+    Summary, Why,
     units::{count, duration, several},
 };
 
@@ -48,27 +50,27 @@ records! {
         /// Packets that a switch trimmed before the tap.
         pub trimmed: u64,
         /// Selective acknowledgements.
-        pub sacks: u64,
+        pub sacks: Option<u64>,
         /// Negative acknowledgements.
-        pub nacks: u64,
+        pub nacks: Option<u64>,
         /// Those for trimmed packets, at the last switch or before.
-        pub nacks_trimmed: u64,
+        pub nacks_trimmed: Option<u64>,
         /// Those for packets that the last switch before the receiver trimmed.
-        pub nacks_trimmed_last_hop: u64,
+        pub nacks_trimmed_last_hop: Option<u64>,
         /// SACKs that ask to skip a path once.
-        pub skip_once: u64,
+        pub skip_once: Option<u64>,
         /// SACKs that ask not to use a path any more.
-        pub skip_always: u64,
+        pub skip_always: Option<u64>,
         /// Packets that took a path long after the tap had seen such a request: a sender that does not honor it.
-        pub after_skip: u64,
+        pub after_skip: Option<u64>,
         /// Probes of the receiver's state.
         pub probes: u64,
         /// Answers to them.
-        pub probe_answers: u64,
+        pub probe_answers: Option<u64>,
         /// Messages that began.
         pub messages: u64,
         /// Messages of which SACKs say that all has arrived.
-        pub completed: u64,
+        pub completed: Option<u64>,
         /// From the first packet of a message to the SACK that completes it, in nanoseconds.
         pub completion_ns: Option<Summary>,
         /// From a packet to the SACK that it caused, at the tap, without retransmissions, in nanoseconds.
@@ -81,6 +83,9 @@ records! {
         pub receiver_bytes: Option<u64>,
         /// The same in bits per second.
         pub receiver_rate_bps: Option<u64>,
+        /// Why figures are missing.
+        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+        pub why: Why,
     }
 }
 
@@ -100,12 +105,13 @@ impl MrcConnection {
             text += &format!(", {:.1} % of them retransmissions by their PSN too", agreement * 100.0);
         }
         text += &format!(
-            "; {} out of order, by {} at most; {}, {}",
+            "; {} out of order, by {} at most",
             count(self.reordered),
             count(self.max_reorder_extent),
-            several(self.sacks, "SACK"),
-            several(self.nacks, "NACK"),
         );
+        if let (Some(sacks), Some(nacks)) = (self.sacks, self.nacks) {
+            text += &format!("; {}, {}", several(sacks, "SACK"), several(nacks, "NACK"));
+        }
         if self.spurious_retransmits > 0 {
             text +=
                 &format!("; {} of what was not lost", several(self.spurious_retransmits, "retransmission"));

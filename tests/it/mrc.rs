@@ -15,7 +15,7 @@ use rdmawire::{
     frame::Info,
     icrc::{self, State},
     opcode::{Chain, Opcode, Transport},
-    report::PathState,
+    report::{PathState, Reason},
     wire::*,
 };
 
@@ -174,8 +174,12 @@ fn a_message_is_sprayed_over_its_paths() {
     assert!(refused.request(Psn(0), Request::Read { len: 1, va: 0, r_key: 0 }).is_err());
 }
 
-/// A message over four paths; the packet of one comes again on another, the receiver says why.
 fn analyzed(rtx: bool) -> Analysis {
+    analyzed_of(rtx, usize::MAX)
+}
+
+/// A message over four paths; the packet of one comes again on another, the receiver says why. Frames are cut to a length.
+fn analyzed_of(rtx: bool, longest: usize) -> Analysis {
     let channel = Channel::mrc(Path::rocev2(V4[0], V4[1]), Qpn(0x11), Qpn(0x12));
     let request = Request::Write { len: 64 * 4096, va: 0x7000, r_key: 9, imm: None };
     let spray = Spray { paths: 4, port: 0xc000, label: false };
@@ -198,9 +202,24 @@ fn analyzed(rtx: bool) -> Analysis {
     for (n, packet) in (0i64..).zip(&frames) {
         let frame = packet.build();
         let (time, wire_len) = (Time(n * 1000), frame.len() as u32);
-        analysis.push(&Record { time, link: Link::ETHERNET, interface: 0, wire_len, frame: &frame });
+        let frame = &frame[..frame.len().min(longest)];
+        analysis.push(&Record { time, link: Link::ETHERNET, interface: 0, wire_len, frame });
     }
     analysis
+}
+
+/// Their operation codes are there; what they say is not.
+#[test]
+fn answers_that_were_cut_count() {
+    let report = analyzed_of(true, 64).finish();
+    let [row] = &report.head.mrc[..] else { panic!("{:?}", report.head.mrc) };
+    assert_eq!((row.sacks, row.nacks), (Some(1), Some(1)));
+    assert_eq!((row.nacks_trimmed, row.nacks_trimmed_last_hop), (None, None));
+    assert_eq!((row.skip_once, row.skip_always, row.completed), (None, None, None));
+    for field in ["nacks_trimmed", "nacks_trimmed_last_hop", "skip_always", "completed"] {
+        assert_eq!(row.why.get(field), Some(&Reason::Truncated), "{field}");
+    }
+    assert!(!row.why.contains_key("nacks"));
 }
 
 pub(crate) fn skipped_and_trimmed() -> Analysis {
@@ -214,7 +233,8 @@ fn retransmissions_by_their_bit_and_by_their_number_agree() {
         let [row] = &report.head.mrc[..] else { panic!("{:?}", report.head.mrc) };
         assert_eq!((row.packets, row.paths, row.inferred_retransmits), (64, 4, 1));
         assert_eq!((row.rtx_packets, row.rtx_agreement), (u64::from(rtx), Some(f64::from(rtx))));
-        assert_eq!((row.nacks, row.nacks_trimmed_last_hop, row.sacks, row.skip_always), (1, 1, 1, 1));
+        assert_eq!((row.nacks, row.nacks_trimmed_last_hop), (Some(1), Some(1)));
+        assert_eq!((row.sacks, row.skip_always), (Some(1), Some(1)));
         assert_eq!((row.max_reorder_extent, row.lost_before_tap), (3, 0));
         let skipped: Vec<u16> = report
             .head

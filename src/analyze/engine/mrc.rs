@@ -16,7 +16,7 @@ use crate::{
     heap::heap,
     icrc::State,
     opcode::Operation,
-    report::{FlowPath, MrcConnection},
+    report::{FlowPath, MrcConnection, Reason, Why},
     wire::*,
 };
 
@@ -64,6 +64,10 @@ struct MrcCounts {
     skip_always: u64,
     probes: u64,
     probe_answers: u64,
+    /// SACKs and NACKs that were cut: of this connection, and of this one or another one.
+    cut_sacks: u64,
+    cut_nacks: u64,
+    perhaps_cut: bool,
 }
 
 heap! {
@@ -91,16 +95,18 @@ impl Mrc {
                 }
             }
             Some(Operation::Sack) => {
-                if let Some(seth) = d.get::<Seth>()
-                    && let Some(connection) = self.answered([src, dst], seth.cack_psn())
-                {
+                let Some(seth) = d.get::<Seth>() else {
+                    return self.on_cut_answer([src, dst], |row| &mut row.cut_sacks);
+                };
+                if let Some(connection) = self.answered([src, dst], seth.cack_psn()) {
                     connection.on_sack(seth, d.get::<CcState>(), time);
                 }
             }
             Some(Operation::Nack) => {
-                if let Some(neth) = d.get::<Neth>()
-                    && let Some(connection) = self.answered([src, dst], neth.nack_psn())
-                {
+                let Some(neth) = d.get::<Neth>() else {
+                    return self.on_cut_answer([src, dst], |row| &mut row.cut_nacks);
+                };
+                if let Some(connection) = self.answered([src, dst], neth.nack_psn()) {
                     connection.on_nack(neth);
                 }
             }
@@ -117,6 +123,20 @@ impl Mrc {
     fn answered(&mut self, [src, dst]: [Address; 2], psn: Psn) -> Option<&mut Connection> {
         let of_ends = self.connections.values_mut().filter(|one| (one.src, one.dst) == (dst, src));
         of_ends.min_by_key(|one| one.sprayed.distance(psn.0))
+    }
+
+    /// An answer of which no more was captured than its operation code. It does not say which connection it is of.
+    fn on_cut_answer(&mut self, [src, dst]: [Address; 2], count: fn(&mut MrcCounts) -> &mut u64) {
+        let mut of_ends = self.connections.values_mut().filter(|one| (one.src, one.dst) == (dst, src));
+        let Some(first) = of_ends.next() else { return };
+        let mut is_one = true;
+        for other in of_ends {
+            (other.row.perhaps_cut, is_one) = (true, false);
+        }
+        match is_one {
+            true => *count(&mut first.row) += 1,
+            false => first.row.perhaps_cut = true,
+        }
     }
 
     /// The report's rows: connections, and their paths.
@@ -229,6 +249,23 @@ impl Connection {
     fn row(&self, flow: Option<usize>) -> MrcConnection {
         let (row, sprayed) = (&self.row, &self.sprayed);
         let sums = &sprayed.sums;
+        let mut why = Why::new();
+        let mut known = |is_known: bool, reason: Reason, fields: &[&'static str]| {
+            why.extend(fields.iter().filter(|_| !is_known).map(|&field| (field.into(), reason)));
+            move |n: u64| is_known.then_some(n)
+        };
+        let is_sure = !row.perhaps_cut;
+        let of_answers = known(is_sure, Reason::Truncated, &["sacks", "nacks"]);
+        let of_nacks = known(
+            is_sure && row.cut_nacks == 0,
+            Reason::Truncated,
+            &["nacks_trimmed", "nacks_trimmed_last_hop"],
+        );
+        let of_sacks = known(
+            is_sure && row.cut_sacks == 0,
+            Reason::Truncated,
+            &["skip_once", "skip_always", "after_skip", "probe_answers", "completed"],
+        );
         MrcConnection {
             flow,
             src: self.src.to_string(),
@@ -249,23 +286,24 @@ impl Connection {
             max_reorder_extent: sums.max_extent,
             ce_packets: sums.marked,
             trimmed: sums.trimmed,
-            sacks: row.sacks,
-            nacks: row.nacks,
-            nacks_trimmed: row.nacks_trimmed,
-            nacks_trimmed_last_hop: row.nacks_last_hop,
-            skip_once: row.skip_once,
-            skip_always: row.skip_always,
-            after_skip: sums.after_skip,
+            sacks: of_answers(row.sacks + row.cut_sacks),
+            nacks: of_answers(row.nacks + row.cut_nacks),
+            nacks_trimmed: of_nacks(row.nacks_trimmed),
+            nacks_trimmed_last_hop: of_nacks(row.nacks_last_hop),
+            skip_once: of_sacks(row.skip_once),
+            skip_always: of_sacks(row.skip_always),
+            after_skip: of_sacks(sums.after_skip),
             probes: row.probes,
-            probe_answers: row.probe_answers,
+            probe_answers: of_sacks(row.probe_answers),
             messages: sums.messages,
-            completed: sums.completed,
+            completed: of_sacks(sums.completed),
             completion_ns: sprayed.completion(),
             ack_rtt_ns: sprayed.ack_rtt(),
             window_packets: (row.sacks > 0).then_some(sprayed.window),
             most_outstanding: sprayed.most_outstanding(),
             receiver_bytes: self.received.bytes(),
             receiver_rate_bps: self.received.rate_bps(),
+            why,
         }
     }
 

@@ -241,8 +241,11 @@ pub(super) fn mrc_retransmits(&Evidence { head, .. }: &Evidence<'_>, say: &mut d
         for (n, what) in [
             (sum(|one| one.lost_before_tap), "lost before the tap"),
             (sum(|one| one.lost_after_tap), "lost behind it"),
-            (sum(|one| one.nacks_trimmed.max(one.trimmed)), "trimmed"),
-            (sum(|one| one.nacks - one.nacks_trimmed), "refused by the receiver"),
+            (sum(|one| one.nacks_trimmed.unwrap_or(0).max(one.trimmed)), "trimmed"),
+            (
+                sum(|one| one.nacks.zip(one.nacks_trimmed).map_or(0, |(all, trimmed)| all - trimmed)),
+                "refused by the receiver",
+            ),
             (sum(|one| one.spurious_retransmits), "not lost at all"),
         ] {
             if n > 0 {
@@ -265,22 +268,23 @@ fn by_receiver<'a, T>(
 
 /// Senders of MRC that do not honor what their receivers ask for: one for each.
 pub(super) fn mrc_skip_ignored(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
-    for one in head.mrc.iter().filter(|one| one.after_skip > 0) {
+    let ignored = head.mrc.iter().filter_map(|one| Some((one, one.after_skip.filter(|&n| n > 0)?)));
+    for (one, after_skip) in ignored {
         let text = format!(
             "{} of QP {:#x} {} \u{2192} {} took paths that its receiver had asked to skip",
-            several(one.after_skip, "packet"),
+            several(after_skip, "packet"),
             one.dest_qp,
             one.src,
             one.dst
         );
-        say(Seen::new(one.after_skip, text));
+        say(Seen::new(after_skip, text));
     }
 }
 
 /// One for each receiver.
 pub(super) fn trimmed_at_last_hop(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
     let mut by_receiver = std::collections::BTreeMap::<&str, (u64, u64)>::new();
-    let mrc = head.mrc.iter().map(|one| (&one.dst, one.nacks_trimmed_last_hop));
+    let mrc = head.mrc.iter().map(|one| (&one.dst, one.nacks_trimmed_last_hop.unwrap_or(0)));
     let uet = head.uet.iter().map(|one| (&one.dst, one.nacks_trimmed_last_hop.unwrap_or(0)));
     for (receiver, n) in mrc.chain(uet).filter(|(_, n)| *n > 0) {
         let (nacks, senders) = by_receiver.entry(receiver).or_default();
