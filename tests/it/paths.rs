@@ -79,6 +79,25 @@ fn the_bad_path_is_named_with_go_back_n() {
     }
 }
 
+/// A path that is a little slower makes a sender go back again and again. What was sent several times proves nothing against the paths of earlier
+/// transmissions, and what comes alone between retransmissions was late.
+#[test]
+fn a_slow_path_is_named_where_the_sender_goes_back() {
+    for tap in [1, 2] {
+        for seed in 1..4 {
+            let text = format!(
+                "seed = {seed}\n[[connection]]\nudp_port = \"spray:16\"\ntolerate = 64\nmtu = 4096\n\
+                 operations = [{{ op = \"write\", size = \"256KiB\", count = 20 }}]\n[[segment]]\ndelay = \"1us\"\n[[segment]]\ndelay = \"1us\"\n\
+                 [[tap]]\nafter = {tap}\n[paths]\ncount = 16\nby = \"remainder\"\nbad = 5\nbad_segment = 1\nbad_delay = \"30us\"\n"
+            );
+            let report = analyze(&text, Options::default());
+            let standing = report.head.paths.iter().filter(|path| path.state != PathState::Good);
+            let standing: Vec<_> = standing.map(|path| (path.udp_src_port % 16, path.state)).collect();
+            assert_eq!(standing, [(5, PathState::Slow)], "{text}\n{:#?}", report.head.paths);
+        }
+    }
+}
+
 #[test]
 fn of_good_paths_nothing_is_said() {
     for (seed, more) in (1..5).flat_map(|seed| [(seed, ""), (seed, "skew = \"20ns\"")]) {

@@ -22,7 +22,7 @@ use crate::{
         packet::{Facts, path_tag},
         table::run::RunSum,
     },
-    opcode::Direction,
+    opcode::{Direction, Operation},
     prefetch,
     report::{FlowPath, PortCollision, Ports as Report, SprayedFlow},
     wire::{Psn, Qpn, Udp},
@@ -44,6 +44,12 @@ const MIN_RETURNS: u64 = 8;
 
 /// Packets of a flow of several ports whose port is remembered.
 const REMEMBERED: usize = 1 << 11;
+/// Times are remembered in units of so many bits of a nanosecond.
+const TICK: u32 = 3;
+/// So many retransmissions that went on with others show how the sender retransmits.
+const MIN_SWEPT: u64 = 16;
+/// Requests that had arrived already, and whose class is not known.
+const MAX_STALE: usize = 64;
 /// Of what is remembered: it was a retransmission. Places of ports are below it.
 const RESENT: u32 = 1 << 7;
 
@@ -77,8 +83,8 @@ struct Many {
     /// In the order in which they came, and what each carried.
     ports: Vec<u16>,
     tallies: Vec<Tally>,
-    /// Of the last PSNs, which port each had: the PSN, whether it was a retransmission, and the place in the list.
-    ring: Vec<u32>,
+    /// Of the last PSNs, which port each had, and when: the time, the PSN, whether it was a retransmission, and the place in the list.
+    ring: Vec<u64>,
     /// The newest PSN.
     newest: Option<Psn>,
     turns: Turns,
@@ -89,6 +95,14 @@ struct Many {
     /// Retransmissions that follow each other, and one that came between them.
     sweep: Option<Sweep>,
     aside: Option<Aside>,
+    /// Retransmissions that went on with others, and those that stood alone.
+    swept: u64,
+    alone: u64,
+    /// All requests up to this one have arrived, as answers say.
+    answered: Option<Psn>,
+    /// Requests that came when they had arrived already, and where, until their class is known; and the last of them.
+    stale: Vec<(Psn, u16)>,
+    last_stale: Option<Psn>,
     /// PSNs that were lost before the tap, on a port that is not known.
     unattributed: u64,
     /// Losses before the tap, and behind it.
@@ -107,10 +121,11 @@ struct Sweep {
     packets: u32,
 }
 
-/// A retransmission on the port `at`, which does not go on with these. It is a loss on a port, before the tap (0) or behind it (1), unless they go on.
+/// A retransmission on the port `at`, which does not go on with those before. It is a loss on a port, before the tap (0) or behind it (1), unless they
+/// go on, or it stands alone where the sender goes back.
 #[derive(Clone, Copy, Debug, crate::stored::Stored)]
 struct Aside {
-    sweep: Sweep,
+    sweep: Option<Sweep>,
     at: u16,
     lost: Option<(u16, u8)>,
 }
@@ -152,6 +167,11 @@ impl Metric for Entropy {
         if place.is_capture_duplicate() {
             return;
         }
+        if self.several > 0
+            && let Some(peer) = place.peer
+        {
+            self.on_answer(peer, packet);
+        }
         let bytes = packet.l1_bytes() as u64;
         match self.flows.known(id) {
             Some(flow) if flow.used.port == port && flow.used.bytes > 0 => {
@@ -171,7 +191,7 @@ impl Metric for Entropy {
             return;
         };
         if let (Some(port), Direction::Request) = (path_tag::port(verdict.path_tag), verdict.space) {
-            many.classified(port, verdict.psn, verdict.class);
+            many.classified(port, (verdict.psn, verdict.time_ns), verdict.class);
         }
     }
 
@@ -205,7 +225,8 @@ impl Metric for Entropy {
         let of_several = size_of::<Many>()
             + MAX_PORTS * (size_of::<u16>() + size_of::<Tally>())
             + Turns::bytes(MAX_PORTS)
-            + REMEMBERED * size_of::<u32>();
+            + REMEMBERED * size_of::<u64>()
+            + MAX_STALE * size_of::<(Psn, u16)>();
         self.several.min(MAX_SEVERAL) * of_several
             + self.pairs.capacity() * size_of::<Ends>()
             + self.numbers.allocation_size()
@@ -280,13 +301,21 @@ impl Many {
         if place.space != Some(Direction::Request) {
             return;
         }
+        let is_stale = self.answered.is_some_and(|answered| packet.psn().distance_from(answered) <= 0);
+        if is_stale && matches!(place.class, None | Some(Class::Retransmission)) {
+            if self.stale.len() == MAX_STALE {
+                self.stale.remove(0);
+            }
+            self.stale.push((packet.psn(), at as u16));
+        }
         match place.class {
             // It may be sent again: the verdict tells.
             None => {}
             Some(class) => {
-                self.classified(port, packet.psn(), class);
+                let sent = (packet.psn(), packet.time());
+                self.classified(port, sent, class);
                 if !matches!(class, Class::Retransmission | Class::Trimmed | Class::Corrupt) {
-                    self.remember(packet.psn(), at);
+                    self.remember(sent, at);
                 }
             }
         }
@@ -304,13 +333,13 @@ impl Many {
         if run.space == Direction::Request {
             let newest = run.packets.min(REMEMBERED as u64) as u32;
             for back in (0..newest).rev() {
-                self.remember(run.last_psn.plus(back.wrapping_neg()), at);
+                self.remember((run.last_psn.plus(back.wrapping_neg()), run.last_ns), at);
             }
         }
     }
 
     /// Which port this PSN had.
-    fn remember(&mut self, psn: Psn, at: usize) {
+    fn remember(&mut self, (psn, time): (Psn, i64), at: usize) {
         if self.max <= FEW_PORTS {
             return;
         }
@@ -324,33 +353,47 @@ impl Many {
         if self.newest.is_none_or(|newest| psn.distance_from(newest) > 0) {
             self.newest = Some(psn);
         }
-        self.note(psn, at, 0);
+        self.note((psn, time), at, 0);
     }
 
     /// The last packet of this PSN had this port. `resent`: 0, or the bit for it.
-    fn note(&mut self, psn: Psn, at: usize, resent: u32) {
+    fn note(&mut self, (psn, time): (Psn, i64), at: usize, resent: u32) {
         if self.max <= FEW_PORTS {
             return;
         }
         if self.ring.is_empty() {
-            self.ring = vec![u32::MAX; REMEMBERED];
+            self.ring = vec![u64::MAX; REMEMBERED];
         }
-        self.ring[psn.0 as usize % REMEMBERED] = psn.0 << 8 | resent | at as u32;
+        let time = (time >> TICK) as u32;
+        let known = psn.0 << 8 | resent | at as u32;
+        self.ring[psn.0 as usize % REMEMBERED] = u64::from(time) << u32::BITS | u64::from(known);
     }
 
     /// The place of the port that this PSN had, if that is remembered.
     fn port_of(&self, psn: Psn) -> Option<usize> {
-        self.noted(psn).map(|there| (there & !RESENT) as usize & 0xff)
+        self.noted(psn).map(|(there, _)| (there & !RESENT) as usize & 0xff)
     }
 
     /// Whether the last packet of this PSN was a retransmission.
     fn was_resent(&self, psn: Psn) -> bool {
-        self.noted(psn).is_some_and(|there| there & RESENT != 0)
+        self.noted(psn).is_some_and(|(there, _)| there & RESENT != 0)
     }
 
-    fn noted(&self, psn: Psn) -> Option<u32> {
+    /// What is remembered of it, and its time.
+    fn noted(&self, psn: Psn) -> Option<(u32, u32)> {
         let there = *self.ring.get(psn.0 as usize % REMEMBERED)?;
-        (there != u32::MAX && there >> 8 == psn.0).then_some(there)
+        let known = there as u32;
+        (there != u64::MAX && known >> 8 == psn.0).then_some((known, (there >> u32::BITS) as u32))
+    }
+
+    /// Whether the tap saw the last transmission of this PSN: it saw it behind the last one of the PSN before, and the next PSN took the port whose turn was
+    /// next. Where a sender goes back several times, what was seen may be of an earlier time.
+    fn was_seen(&self, psn: Psn) -> bool {
+        let (before, behind) = (psn.plus(u32::MAX), psn.plus(1));
+        let Some((_, own)) = self.noted(psn) else { return false };
+        let is_behind = self.noted(before).is_none_or(|(_, time)| own.wrapping_sub(time) as i32 >= 0);
+        let next = self.port_of(psn).and_then(|at| self.turns.behind(at));
+        is_behind && next.zip(self.port_of(behind)).is_none_or(|(next, behind)| next == behind)
     }
 
     /// The place of the port that a PSN must have had which was not seen.
@@ -372,13 +415,20 @@ impl Many {
         }
     }
 
+    /// Whether the sender goes back to what was lost, and sends all behind it again.
+    fn goes_back(&self) -> bool {
+        self.swept >= MIN_SWEPT && self.swept / 4 > self.alone
+    }
+
     /// A retransmission on this port. Returns whether it does not follow the one before.
     fn begins_sweep(&mut self, psn: Psn, at: usize) -> bool {
         let (sweep, aside) = (self.sweep, self.aside.take());
         let goes_on = |sweep: &Sweep| sweep.goes_on(psn);
-        let goes_on_behind =
-            aside.filter(|aside| sweep.is_none_or(|sweep| !goes_on(&sweep)) && goes_on(&aside.sweep));
-        if let Some(Aside { at, lost: Some((lost, side)), .. }) = goes_on_behind {
+        let is_alone = aside.is_some() && !sweep.is_some_and(|sweep| goes_on(&sweep));
+        let before = aside.and_then(|aside| aside.sweep).filter(|before| is_alone && goes_on(before));
+        if let Some(Aside { at, lost: Some((lost, side)), .. }) = aside.filter(|_| is_alone)
+            && (before.is_some() || self.goes_back())
+        {
             // What came between was late.
             for count in [&mut self.tallies[usize::from(lost)].lost, &mut self.lost[usize::from(side)]] {
                 *count = count.saturating_sub(1);
@@ -386,17 +436,34 @@ impl Many {
             let tally = &mut self.tallies[usize::from(at)];
             (tally.late, tally.resent) = (tally.late + 1, tally.resent.saturating_sub(1));
         }
-        let same = goes_on_behind.map(|aside| aside.sweep).or(sweep.filter(goes_on));
+        let same = before.or(sweep.filter(goes_on));
+        (self.alone, self.swept) = (self.alone + u64::from(is_alone), self.swept + u64::from(same.is_some()));
         let packets = same.map_or(1, |sweep| sweep.packets.saturating_add(1));
         self.sweep = Some(Sweep { next: psn.plus(1), packets });
         if same.is_none() {
-            self.aside = sweep.filter(Sweep::is_long).map(|sweep| Aside { sweep, at: at as u16, lost: None });
+            self.aside = Some(Aside { sweep: sweep.filter(Sweep::is_long), at: at as u16, lost: None });
         }
         same.is_none()
     }
 
+    /// Whether a packet had come that had arrived before.
+    fn was_stale(&mut self, psn: Psn, at: usize) -> bool {
+        let Some(place) = self.stale.iter().position(|&stale| stale == (psn, at as u16)) else {
+            return false;
+        };
+        self.stale.swap_remove(place);
+        true
+    }
+
+    /// Whether a retransmission of what had arrived is one of several: these, too, follow each other.
+    fn goes_on(&mut self, psn: Psn) -> bool {
+        let last = self.last_stale.replace(psn);
+        let follows = last.is_some_and(|last| psn.distance_from(last) == 1);
+        follows || self.sweep.is_some_and(|sweep| sweep.goes_on(psn))
+    }
+
     /// The class of a packet of requests is known.
-    fn classified(&mut self, port: u16, psn: Psn, class: Class) {
+    fn classified(&mut self, port: u16, sent @ (psn, _): (Psn, i64), class: Class) {
         let at = self.place(port);
         match class {
             // Sent again, it would have taken the port whose turn it was then.
@@ -404,34 +471,51 @@ impl Many {
                 let is_in_turn = self.port_in_turn(psn).is_none_or(|there| there == at);
                 let is_late = is_in_turn || class == Class::LateOriginal;
                 self.tallies[at].late += u64::from(is_late && self.is_far_behind(psn));
-                self.remember(psn, at);
+                self.remember(sent, at);
             }
             Class::Trimmed => {
                 self.tallies[at].trimmed += 1;
             }
             Class::Retransmission => {
-                self.tallies[at].resent += 1;
-                let is_first = self.begins_sweep(psn, at);
-                // What came again was late, and not lost, if it came on the path whose turn it was behind a packet that was sent once.
                 let before = psn.plus(u32::MAX);
                 let is_edge = self.was_resent(psn) && !self.was_resent(before);
-                let (last, turn) = (self.port_of(psn), self.port_in_turn(psn));
-                let is_own = || self.port_of(before).and_then(|before| self.turns.behind(before)) == Some(at);
+                let last = self.port_of(psn);
+                // What came again was late, and not lost, if it came on the path whose turn it was behind a packet that was sent once.
+                let is_own = is_edge
+                    && last.is_some_and(|last| last != at)
+                    && self.port_of(before).and_then(|before| self.turns.behind(before)) == Some(at);
+                let is_stale = self.was_stale(psn, at);
+                let is_late = is_stale && !self.goes_on(psn);
+                if is_own {
+                    self.tallies[at].lost = self.tallies[at].lost.saturating_sub(1);
+                    self.lost[0] = self.lost[0].saturating_sub(1);
+                }
+                let is_first = !is_late && self.begins_sweep(psn, at);
+                if is_own || is_late {
+                    self.tallies[at].late += 1;
+                } else {
+                    self.tallies[at].resent += 1;
+                }
+                if is_late {
+                    return;
+                }
+                let turn = self.port_in_turn(psn);
+                // Where the sender goes back, the tap may not have seen the transmission that was lost.
+                let goes_back = self.goes_back();
+                let was_seen = goes_back && self.was_seen(psn);
                 match (last, turn) {
-                    (Some(last), _) if is_edge && last != at && is_own() => {
-                        let tally = &mut self.tallies[at];
-                        (tally.lost, tally.resent) = (tally.lost.saturating_sub(1), tally.resent - 1);
-                        tally.late += 1;
-                        self.lost[0] = self.lost[0].saturating_sub(1);
-                    }
-                    (Some(_), _) if !is_first => {}
+                    (Some(_), _) if is_own || !is_first || is_stale => {}
                     // Of packets that were all retransmitted, the tap saw the last transmission of those beside it, and not its own.
-                    (Some(last), Some(turn)) if last != turn && !is_edge => self.lost_on(turn, 0),
-                    (Some(last), _) => self.lost_on(last, 1),
+                    (Some(last), Some(turn)) if last != turn && !is_edge && !was_seen => {
+                        self.lost_on(turn, 0)
+                    }
+                    (Some(last), _) if was_seen || !goes_back => self.lost_on(last, 1),
+                    // It may have taken any.
+                    (Some(_), _) => self.unattributed += 1,
                     (None, Some(turn)) => self.lost_on(turn, 0),
                     (None, None) => self.unattributed += 1,
                 }
-                self.note(psn, at, RESENT);
+                self.note(sent, at, RESENT);
             }
             _ => {}
         }
@@ -447,6 +531,22 @@ impl Many {
 }
 
 impl Entropy {
+    /// An acknowledgement of the requests of a flow.
+    fn on_answer(&mut self, peer: FlowId, packet: &Facts) {
+        // Responses with data come in runs, too: these do not show each.
+        let Some(aeth) =
+            packet.aeth().filter(|_| packet.opcode().operation() == Some(Operation::Acknowledge))
+        else {
+            return;
+        };
+        let Some(many) = self.flows.known(peer).and_then(|flow| flow.many.as_deref_mut()) else { return };
+        // A NAK is for the packet that is missing.
+        let psn = if aeth.syndrome().is_ack() { packet.psn() } else { packet.psn().plus(u32::MAX) };
+        if many.answered.is_none_or(|before| psn.distance_from(before) > 0) {
+            many.answered = Some(psn);
+        }
+    }
+
     #[cold]
     fn start(&mut self, id: FlowId, port: u16, packet: &Facts) {
         let Some(ends) = Ends::of(packet) else { return };
