@@ -464,7 +464,8 @@ fn connections_on_several_queue_pairs_are_found_in_one_direction() {
                     .collect();
                 let with_data = found.connections.iter().filter(|one| !one.queue_pairs.is_empty());
                 let mut found: Vec<_> = with_data.map(|one| (sorted(&one.queue_pairs), one.bytes)).collect();
-                (is.sort(), found.sort());
+                is.sort();
+                found.sort();
                 assert_eq!(found, is, "{text}");
             }
         }
