@@ -21,6 +21,8 @@ pub struct Messages {
     tell: Option<Tell>,
     flows: Vec<Flow>,
     kept: usize,
+    /// Early packets of all flows.
+    early: usize,
 }
 
 type Tell = Box<dyn FnMut(&report::Message) + Send>;
@@ -74,8 +76,9 @@ impl Messages {
     pub const MOST_OF_FLOW: usize = 4096;
     /// Messages of all flows that wait.
     pub const MOST: usize = 1 << 20;
-    /// Packets of a flow that came before the first one of their message.
+    /// Packets that came before the first one of their message: of a flow, and of all.
     const EARLY: usize = 4096;
+    const MOST_EARLY: usize = 1 << 20;
 
     /// The metric that calls this function.
     pub fn new(tell: impl FnMut(&report::Message) + Send + 'static) -> Messages {
@@ -84,7 +87,7 @@ impl Messages {
 
     /// The metric that calls nobody: for [`of_packet`](Self::of_packet).
     pub(crate) fn untold() -> Messages {
-        Messages { tell: None, flows: Vec::new(), kept: 0 }
+        Messages { tell: None, flows: Vec::new(), kept: 0, early: 0 }
     }
 
     /// Tells of all messages that are kept: the capture is over.
@@ -96,11 +99,12 @@ impl Messages {
     fn empty(&mut self, flow: &mut Flow) {
         while let Some(message) = flow.list.pop_front() {
             self.kept -= 1;
-            let row = flow.row(&message);
+            let row = flow.row(&message, &mut self.early);
             if let Some(tell) = &mut self.tell {
                 tell(&row);
             }
         }
+        self.early -= std::mem::take(&mut flow.early).len();
     }
 
     /// Makes room in a flow.
@@ -120,7 +124,7 @@ impl Messages {
             let Some(message) = flow.list.pop_front() else { return };
             self.kept -= 1;
             flow.told = flow.told.max(message.end.unwrap_or(message.at));
-            let row = flow.row(&message);
+            let row = flow.row(&message, &mut self.early);
             if let Some(tell) = &mut self.tell {
                 tell(&row);
             }
@@ -171,8 +175,11 @@ impl Messages {
         flow.newest = flow.newest.max(x);
         let (message, is_new) = flow.take(x, packet, place)?;
         let begins = matches!(packet.opcode().shape().position, Position::First | Position::Only);
-        if !is_next && !begins && place.class != Some(Class::Retransmission) {
+        let is_early = !is_next && !begins && place.class != Some(Class::Retransmission);
+        if is_early && self.early < Messages::MOST_EARLY {
+            let before = flow.early.len();
             flow.came_early(x, (place.frame, packet.time()));
+            self.early = self.early + flow.early.len() - before;
         }
         self.kept += is_new as usize;
         if is_new {
@@ -300,7 +307,8 @@ impl Flow {
         its.fold(message.lowest, |first, &(_, here)| first.min(here))
     }
 
-    fn row(&mut self, message: &Message) -> report::Message {
+    /// The row of a message; `early`: early packets of all flows, of which those before the next message go.
+    fn row(&mut self, message: &Message, early: &mut usize) -> report::Message {
         let text = |address: Option<Address>| address.map_or_else(String::new, |address| address.to_string());
         let psn = |x: u64| x as u32 & (Psn::SPACE - 1);
         let operation = match message.opcode.operation() {
@@ -316,7 +324,7 @@ impl Flow {
         let next = self.list.front().map(|next| next.at);
         let (first_frame, first_ns) = self.first(message, next);
         let past = self.early.partition_point(|&(x, _)| next.is_none_or(|next| x < next));
-        self.early.drain(..past);
+        *early -= self.early.drain(..past).len();
         let (last_frame, last_ns) = message.last;
         report::Message {
             uid: self.uid.clone(),
@@ -450,7 +458,7 @@ impl Metric for Messages {
     }
 
     fn heap_bytes(&self) -> usize {
-        self.kept * size_of::<Message>()
+        self.kept * size_of::<Message>() + self.early * size_of::<(u64, (u64, i64))>()
     }
 
     /// An empty span, so that no packet is in a run.
