@@ -7,6 +7,7 @@ use crate::{
     analyze::{
         model::{Address, Class, FlowId, Space},
         packet::Facts,
+        track::insert_by_psn,
     },
     dissect::Encapsulation,
     opcode::{Direction, Opcode, Operation, Position, Service},
@@ -174,11 +175,11 @@ impl Messages {
         let is_next = x == flow.newest + 1;
         flow.newest = flow.newest.max(x);
         let (message, is_new) = flow.take(x, packet, place)?;
-        let begins = matches!(packet.opcode().shape().position, Position::First | Position::Only);
+        let begins = packet.opcode().shape().begins;
         let is_early = !is_next && !begins && place.class != Some(Class::Retransmission);
         if is_early && self.early < Messages::MOST_EARLY {
             let before = flow.early.len();
-            flow.came_early(x, (place.frame, packet.time()));
+            insert_by_psn(&mut flow.early, Messages::EARLY, x, (place.frame, packet.time()));
             self.early = self.early + flow.early.len() - before;
         }
         self.kept += is_new as usize;
@@ -202,7 +203,7 @@ impl Flow {
     fn of_copy(&self, packet: &Facts) -> Option<u64> {
         let x = packet.psn().unwrap_near(self.newest);
         let message = self.list.get(self.before(x)?)?;
-        let begins = matches!(packet.opcode().shape().position, Position::First | Position::Only);
+        let begins = packet.opcode().shape().begins;
         (message.at == x || !begins && message.may_have(x)).then_some(message.first.0)
     }
 
@@ -228,10 +229,7 @@ impl Flow {
     /// Takes a packet. Returns the first frame of its message, and whether there is one more message.
     fn take(&mut self, x: u64, packet: &Facts, place: &Placed) -> Option<(u64, bool)> {
         let shape = packet.opcode().shape();
-        let (begins, ends) = (
-            matches!(shape.position, Position::First | Position::Only),
-            matches!(shape.position, Position::Last | Position::Only),
-        );
+        let (begins, ends) = (shape.begins, shape.ends);
         let is_read = shape.operation == Some(Operation::ReadRequest);
         let is_again = place.class == Some(Class::Retransmission);
         let at = self.before(x);
@@ -285,17 +283,6 @@ impl Flow {
             message.full = packet.payload();
         }
         Some((message.first.0, is_more))
-    }
-
-    /// A packet came that was not the next one.
-    fn came_early(&mut self, x: u64, here: (u64, i64)) {
-        if self.early.len() >= Messages::EARLY {
-            self.early.drain(..Messages::EARLY / 2);
-        }
-        let at = self.early.partition_point(|&(before, _)| before < x);
-        if self.early.get(at).is_none_or(|&(there, _)| there != x) {
-            self.early.insert(at, (x, here));
-        }
     }
 
     /// The packet of this message that came first, where `next` begins the message behind it.

@@ -146,40 +146,43 @@ fn is_short(ns: u64, step_ns: u64) -> bool {
     ns < step_ns.saturating_mul(10)
 }
 
-/// Leaves out [short](is_short) times of other transports, and of paths.
+/// Leaves out times of which most are [short](is_short), and says why.
+fn leave_out(why: &mut report::Why, field: &'static str, times: &mut Option<report::Summary>, step_ns: u64) {
+    if times.take_if(|times| is_short(times.p50, step_ns)).is_some() {
+        why.insert(field.into(), Reason::CoarseTimes);
+    }
+}
+
+/// Leaves out short times of other transports, and of paths.
 pub(super) fn leave_out_short_times(
     (mrc, uet): (&mut [report::MrcConnection], &mut [report::UetContext]),
     paths: &mut [report::FlowPath],
     step_ns: u64,
 ) {
     for row in mrc {
-        row.completion_ns.take_if(|summary| is_short(summary.p50, step_ns));
-        row.ack_rtt_ns.take_if(|summary| is_short(summary.p50, step_ns));
+        leave_out(&mut row.why, "completion_ns", &mut row.completion_ns, step_ns);
+        leave_out(&mut row.why, "ack_rtt_ns", &mut row.ack_rtt_ns, step_ns);
     }
     for row in uet {
-        let coarse = Reason::CoarseTimes;
+        leave_out(&mut row.why, "completion_ns", &mut row.completion_ns, step_ns);
         if row.setup_ns.take_if(|ns| is_short(*ns, step_ns)).is_some() {
-            row.why.insert("setup_ns".into(), coarse);
-        }
-        if row.completion_ns.take_if(|summary| is_short(summary.p50, step_ns)).is_some() {
-            row.why.insert("completion_ns".into(), coarse);
+            row.why.insert("setup_ns".into(), Reason::CoarseTimes);
         }
         if row.rtt_mean_ns.is_some_and(|ns| is_short(ns, step_ns)) {
             (row.rtt_min_ns, row.rtt_mean_ns, row.rtt_max_ns) = (None, None, None);
-            row.why.extend(["rtt_min_ns", "rtt_mean_ns", "rtt_max_ns"].map(|field| (field.into(), coarse)));
+            let fields = ["rtt_min_ns", "rtt_mean_ns", "rtt_max_ns"];
+            row.why.extend(fields.map(|field| (field.into(), Reason::CoarseTimes)));
         }
     }
-    for row in paths {
-        if row.ack_rtt_mean_ns.is_some_and(|ns| is_short(ns, step_ns)) {
-            (row.ack_rtt_mean_ns, row.ack_rtt_max_ns) = (None, None);
-        }
+    for row in paths.iter_mut().filter(|row| row.ack_rtt_mean_ns.is_some_and(|ns| is_short(ns, step_ns))) {
+        (row.ack_rtt_mean_ns, row.ack_rtt_max_ns) = (None, None);
     }
 }
 
-/// Leaves out [short](is_short) times of a flow.
+/// Leaves out short times of a flow.
 pub(crate) fn leave_out_short(row: &mut report::Flow, step_ns: u64) {
     let times = &mut row.latency_ns;
-    for (field, summary) in [
+    for (field, times) in [
         ("latency_ns.ack_rtt", &mut times.ack_rtt),
         ("latency_ns.message_completion", &mut times.message_completion),
         ("latency_ns.read_first", &mut times.read_first),
@@ -187,9 +190,7 @@ pub(crate) fn leave_out_short(row: &mut report::Flow, step_ns: u64) {
         ("latency_ns.nak_generation", &mut times.nak_generation),
         ("latency_ns.nak_reaction", &mut times.nak_reaction),
     ] {
-        if summary.take_if(|summary| is_short(summary.p50, step_ns)).is_some() {
-            row.why.insert(field.into(), Reason::CoarseTimes);
-        }
+        leave_out(&mut row.why, field, times, step_ns);
     }
 }
 

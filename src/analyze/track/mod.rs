@@ -36,6 +36,17 @@ fn push_last<T>(queue: &mut VecDeque<T>, most: usize, value: T) {
     queue.push_back(value);
 }
 
+/// Adds what is known of a packet to a list by PSN, which keeps what came first of each, and at most `most`: where it is full, the lower half goes.
+pub(crate) fn insert_by_psn<T>(list: &mut VecDeque<(u64, T)>, most: usize, x: u64, known: T) {
+    if list.len() >= most {
+        list.drain(..most / 2);
+    }
+    let at = list.partition_point(|&(before, _)| before < x);
+    if list.get(at).is_none_or(|&(there, _)| there != x) {
+        list.insert(at, (x, known));
+    }
+}
+
 /// Keeps only the last few values of a queue, and frees memory. Returns the values before them.
 fn shed_first<T>(queue: &mut VecDeque<T>) -> impl Iterator<Item = T> {
     const FEW: usize = 8;

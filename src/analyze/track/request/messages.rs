@@ -4,7 +4,10 @@
 //! kept, in the order of their PSNs, until all packets between them have come, or are acknowledged.
 
 use super::{Assembly, Part, Requests, Waiting};
-use crate::opcode::{Operation, Position};
+use crate::{
+    analyze::track::insert_by_psn,
+    opcode::{Operation, Position},
+};
 
 /// The first, the last or the only packet of a message. At the end of the list, it may also be a middle packet of a message
 /// whose first packet is missing.
@@ -98,21 +101,9 @@ impl Requests {
         }
         // A packet of a message that was overtaken came before its first one, over a gap or into one.
         if !begins && self.seq.rare.get().is_some_and(|rare| rare.holes.touches(&(x.saturating_sub(1)..x))) {
-            self.early(x, time);
+            insert_by_psn(&mut self.trouble.early, MAX_EDGES, x, time);
         }
         self.sweep(self.una, false);
-    }
-
-    /// Keeps when a packet came whose message may have begun with it.
-    fn early(&mut self, x: u64, time: i64) {
-        let early = &mut self.trouble.early;
-        if early.len() >= MAX_EDGES {
-            early.drain(..MAX_EDGES / 2);
-        }
-        let at = early.partition_point(|&(before, _)| before < x);
-        if early.get(at).is_none_or(|&(there, _)| there != x) {
-            early.insert(at, (x, time));
-        }
     }
 
     /// When the first packet came of the message that begins with this edge, before this PSN: its first one may be late.
