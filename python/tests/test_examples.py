@@ -101,7 +101,7 @@ def test_the_readme(monkeypatch: pytest.MonkeyPatch) -> None:
     assert failed == 0 and tried > 10
 
 
-def test_types() -> None:
-    args = ["-m", "mypy", "--strict", "--no-error-summary", "--cache-dir", "/dev/null"]
+def test_types(tmp_path: Path) -> None:
+    args = ["-m", "mypy", "--strict", "--no-error-summary", "--cache-dir", str(tmp_path)]
     assert run(*args, "-p", "rdmawire") == ""
     assert run(*args, *sorted(EXAMPLES.glob("*.py")), *sorted((ROOT / "python" / "tests").glob("*.py"))) == ""
