@@ -87,6 +87,28 @@ fn bonded_links_are_judged_by_the_record() {
     assert!(late * 4 > frames && wrong * 100 <= frames, "{wrong} of {frames}, {late} late\n{accuracy}");
 }
 
+/// A mirror that records each packet twice: copies of packets that are sprayed over paths, of READ responses far apart, and of equal
+/// acknowledgements in a row are no retransmissions, whichever flow the lag was learned of.
+#[test]
+fn copies_are_told_from_retransmissions() {
+    const NAMES: [&str; 6] =
+        ["spray_clean", "spray_loss", "reads", "mixed", "spurious_timeouts", "reordered_naks"];
+    let bases = parse_many(include_str!("../data/hardware.txt")).unwrap();
+    let twice: Vec<_> = (bases.iter().filter(|(name, _)| NAMES.contains(&name.as_str())))
+        .map(|(name, scenario)| {
+            let tap = Tap { duplicate: 1.0, duplicate_after: Ns(900), ..Tap::default() };
+            (name.clone(), Scenario { tap: vec![tap], ..scenario.clone() })
+        })
+        .collect();
+    assert_eq!(twice.len(), NAMES.len());
+    let accuracy = measure(&twice, 201..203, analyze).unwrap();
+    let wrong: Vec<String> = (accuracy.rows.iter())
+        .filter(|row| (row.wrong + row.ambiguous) * 200 > row.frames || row.retransmits.error_percent() > 1.0)
+        .map(|row| format!("{}: {} of {} wrong", row.name, row.wrong + row.ambiguous, row.frames))
+        .collect();
+    assert!(wrong.is_empty(), "{}\n{accuracy}", wrong.join("\n"));
+}
+
 /// Why adapters sent packets again: after the first timeouts, before any answer came; after acknowledgements that waited for packets of which
 /// it was not known yet what they were; after an acknowledgement instead of the data of a READ; and not after a NAK that was answered before.
 #[test]

@@ -35,16 +35,34 @@ fn noted(psns: impl IntoIterator<Item = u64>, lag: i64, copying: &Copying) -> Pl
 fn a_mirror_copies_most_packets() {
     let copying = Copying::default();
     let places = noted([100, 101], 3_000, &copying);
-    assert!(!places.has_lag(102, 3_000) && copying.lags().is_none());
+    assert!(!places.has_lag(102, 3_000, &copying) && copying.lags().is_none());
     let places = noted(100..103, 3_000, &copying);
-    assert!(places.has_lag(103, 3_050) && !places.has_lag(103, 5_000) && !places.has_lag(103, 1_000));
+    assert!(
+        places.has_lag(103, 3_050, &copying)
+            && !places.has_lag(103, 5_000, &copying)
+            && !places.has_lag(103, 1_000, &copying)
+    );
     assert_eq!(copying.lags(), Some([3_000; 2]));
     // It has ended long ago.
-    assert!(!places.has_lag(110, 3_050));
+    assert!(!places.has_lag(110, 3_050, &copying));
     // Three of many.
     let copying = Copying::default();
-    assert!(!noted([100, 150, 200], 3_000, &copying).has_lag(200, 3_000));
+    assert!(!noted([100, 150, 200], 3_000, &copying).has_lag(200, 3_000, &copying));
     assert!(!copying.has(3_000) && copying.is_learned());
+}
+
+/// A flow whose copies only the lag of others told has no lag of its own, and has theirs.
+#[test]
+fn the_lag_of_other_flows() {
+    let copying = Copying::default();
+    noted(100..110, 3_000, &copying);
+    let mut places = Places::default();
+    (100..110).for_each(|x| places.note(x..x + 1, [1, 1], None, &copying));
+    assert!(places.has_lag(110, 3_050, &copying) && !places.has_lag(110, 5_000, &copying));
+    // Few of its packets are recorded again.
+    assert!(!places.has_lag(200, 3_050, &copying));
+    // Its own lag counts, where it has one.
+    assert!(!noted(100..110, 9_000, &Copying::default()).has_lag(110, 3_050, &copying));
 }
 
 /// What only a lag admits does not widen it, and one far from it does neither.

@@ -51,6 +51,9 @@ struct Learned {
     elsewhere: u32,
     /// Of flows most of whose packets are recorded twice at one place.
     lags: Option<Lags>,
+    /// Of so many copies at the same place, by their PSNs: those that a lag told, too.
+    at_place: u32,
+    seen: Option<Lags>,
     /// Pairs of places of which the second records what the first one has recorded.
     ways: [Option<[u16; 2]>; Copying::WAYS],
 }
@@ -86,6 +89,18 @@ impl Copying {
         let mut learned = self.0.get();
         learned.copies = learned.copies.saturating_add(1);
         learned.elsewhere = learned.elsewhere.saturating_add(!is_at_same_place as u32);
+        self.0.set(learned);
+    }
+
+    /// A packet was recorded again at the same place, after this time.
+    pub(crate) fn see(&self, lag: i64) {
+        let mut learned = self.0.get();
+        learned.at_place = learned.at_place.saturating_add(1);
+        let one = Lags::of(lag);
+        learned.seen = Some(learned.seen.map_or(one, |seen| Lags {
+            shortest: seen.shortest.min(one.shortest),
+            longest: seen.longest.max(one.longest),
+        }));
         self.0.set(learned);
     }
 
@@ -140,6 +155,18 @@ impl Copying {
     /// Whether flows of this capture are recorded again after such a lag.
     pub(crate) fn has(&self, lag: i64) -> bool {
         self.0.get().lags.is_some_and(|lags| lags.has(lag))
+    }
+
+    /// The same, where packets that are alike come one after another: once so many copies were seen, no other comes much sooner or later
+    /// than these.
+    pub(crate) fn has_among_equals(&self, lag: i64) -> bool {
+        const LEAST_NS: i64 = 2;
+        let Learned { at_place, seen, .. } = self.0.get();
+        let is_as_seen = |Lags { shortest, longest }: Lags| {
+            let margin = (longest - shortest) / 4 + LEAST_NS;
+            (shortest - margin..=longest + margin).contains(&lag)
+        };
+        self.has(lag) && seen.filter(|_| at_place >= MANY).is_none_or(is_as_seen)
     }
 }
 
@@ -268,9 +295,10 @@ impl Places {
         self.are_of_most(x) && self.find(vantage).is_some()
     }
 
-    /// Whether most packets are recorded again at the same place, after such a lag.
-    pub(crate) fn has_lag(&self, x: u64, lag: i64) -> bool {
-        self.are_of_most(x) && self.lags.is_some_and(|lags| lags.has(lag))
+    /// Whether most packets are recorded again at the same place, after such a lag. A flow whose copies the lag of others told has none of
+    /// its own: it has theirs.
+    pub(crate) fn has_lag(&self, x: u64, lag: i64, copying: &Copying) -> bool {
+        self.are_of_most(x) && self.lags.map_or_else(|| copying.has(lag), |lags| lags.has(lag))
     }
 
     /// A packet is retransmitted before some places have recorded the transmission before it.

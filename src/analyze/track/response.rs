@@ -139,6 +139,8 @@ struct Ack {
     fingerprint: u32,
     time: i64,
     vantage: u16,
+    /// Its copy at the same place has come: one more is another acknowledgement.
+    is_copied: bool,
 }
 
 /// Most acknowledgements that are remembered.
@@ -191,7 +193,8 @@ impl Responses {
 
     fn class_of_ack(&mut self, p: &Packet, said: &Acknowledged, ids: &IdOrder) -> Class {
         let Acknowledged { msn, negative, .. } = *said;
-        let ack = Ack { psn: p.psn, fingerprint: p.fingerprint, time: p.time, vantage: p.vantage };
+        let Packet { psn, fingerprint, time, vantage, .. } = *p;
+        let ack = Ack { psn, fingerprint, time, vantage, is_copied: false };
         let step = self.last_ack.map_or(0, |(last, _)| p.psn.distance_from(last));
         // If its PSN is beyond all remembered ones, it is no duplicate.
         let is_newest = self.ahead == 0 && (1..FAR).contains(&step);
@@ -228,9 +231,14 @@ impl Responses {
         if overtaken { Class::LateOriginal } else { Class::RepeatedAck }
     }
 
+    /// Whether it was recorded before. Equal acknowledgements follow each other where a receiver gets again what it has: each has a copy of
+    /// its own, and copies come in the order of what they are of.
     #[inline(never)]
-    fn is_among(&self, ack: &Ack, ids_vary: bool, copying: &Copying) -> bool {
-        self.acks.iter().any(|before| before.is_same(ack, ids_vary, copying))
+    fn is_among(&mut self, ack: &Ack, ids_vary: bool, copying: &Copying) -> bool {
+        let is_it = |before: &&mut Ack| before.is_same(ack, ids_vary, copying);
+        let Some(before) = self.acks.iter_mut().find(is_it) else { return false };
+        before.is_copied |= before.vantage == ack.vantage;
+        true
     }
 
     /// The acknowledgements of atomics among these responses; at most so many, where there are very many.
@@ -687,6 +695,9 @@ impl Ack {
         let apart = (other.time - self.time).abs();
         self.psn == other.psn
             && self.fingerprint == other.fingerprint
-            && if ids_vary || self.vantage != other.vantage { apart < SURE_NS } else { copying.has(apart) }
+            && match ids_vary || self.vantage != other.vantage {
+                true => apart < SURE_NS,
+                false => !self.is_copied && copying.has_among_equals(apart),
+            }
     }
 }

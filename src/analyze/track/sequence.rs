@@ -182,24 +182,51 @@ impl Sequence {
     ) -> Result<Option<(Evidence, Recorded)>, i64> {
         let Some(&before) = self.ring.get(x) else { return Ok(None) };
         let ids_vary = context.ids.varies() && p.id.is_some();
-        if before.fingerprint != p.fingerprint {
-            let replaced = self.rare.get().filter(|_| ids_vary);
-            let sent = replaced.and_then(|rare| rare.replaced.find(x, p));
-            return Ok(sent.map(|sent| (Evidence::IpId, (sent.time, sent.frame))));
-        }
-        let (apart, way) = ((p.time - before.time).abs(), [before.vantage, p.vantage]);
-        let judged = match ids_vary {
-            true => (apart < DUPLICATE_SURE_NS).then_some(Evidence::IpId),
-            false => self.judge_equal(x, p, &before, context)?,
+        let is_latest = before.fingerprint == p.fingerprint;
+        let replaced = || {
+            let rare = self.rare.get().filter(|_| ids_vary || context.copying.is_learned())?;
+            rare.replaced.find(x, p).copied()
+        };
+        let Some(recorded) = Some(before).filter(|_| is_latest).or_else(replaced) else { return Ok(None) };
+        let apart = (p.time - recorded.time).abs();
+        let judged = match (is_latest, ids_vary) {
+            (false, true) => return Ok(Some((Evidence::IpId, (recorded.time, recorded.frame)))),
+            (false, false) => self.judge_replaced(x, p, (&before, &recorded), context),
+            (true, true) => (apart < DUPLICATE_SURE_NS).then_some(Evidence::IpId),
+            (true, false) => self.judge_equal(x, p, &before, context)?,
         };
         let Some(evidence) = judged else { return Ok(None) };
+        let way = [recorded.vantage, p.vantage];
+        if recorded.vantage == p.vantage {
+            context.copying.see(apart);
+        }
         // What only the lag admits tells nothing of lags.
         let lag = Some(apart).filter(|_| evidence != Evidence::Lag);
-        self.rare.places.note(x..end, way, lag, context.copying);
+        let nth = self.ordinal(x);
+        self.rare.places.note(nth..nth + (end - x), way, lag, context.copying);
         if !ids_vary && let Some(sent) = self.ring.get_mut(x) {
             self.rare.places.record(sent, p.vantage);
         }
-        Ok(Some((evidence, (before.time, before.frame))))
+        Ok(Some((evidence, (recorded.time, recorded.frame))))
+    }
+
+    /// The evidence that a packet with the content of a transmission before the latest one is a copy of it: a sender asks for an
+    /// acknowledgement with the last packet of a burst, and no more when it sends that one again.
+    #[cold]
+    fn judge_replaced(
+        &self,
+        x: u64,
+        p: &Packet,
+        (latest, recorded): (&Sent, &Sent),
+        context: &Context<'_>,
+    ) -> Option<Evidence> {
+        let rare = self.rare.get()?;
+        let (nth, apart) = (self.ordinal(x), (p.time - recorded.time).abs());
+        if recorded.vantage != p.vantage {
+            let is_awaited = rare.places.has(nth, p.vantage) && !rare.places.had(latest, p.vantage);
+            return is_awaited.then_some(Evidence::Vantage);
+        }
+        rare.places.has_lag(nth, apart, context.copying).then_some(Evidence::Lag)
     }
 
     /// The evidence that a packet with the content of one before, whose sender does not number its packets, is a copy of it; `None` if it
@@ -220,11 +247,12 @@ impl Sequence {
         if self.rare.places.had(before, p.vantage) {
             return Ok(None);
         }
-        if is_elsewhere && self.rare.places.has(x, p.vantage) {
+        let leads = || context.copying.leads([before.vantage, p.vantage]);
+        if is_elsewhere && (self.rare.places.has(self.ordinal(x), p.vantage) || leads()) {
             return Ok((apart < DUPLICATE_SURE_NS).then_some(Evidence::Vantage));
         }
         let is_asked = context.asked.is_some_and(|(asked, time)| asked == x && before.time < time);
-        if !is_elsewhere && !is_asked && self.rare.places.has_lag(x, apart) {
+        if !is_elsewhere && !is_asked && self.rare.places.has_lag(self.ordinal(x), apart, context.copying) {
             return Ok(Some(Evidence::Lag));
         }
         // The next packet of a pass of repetitions may come soon: the last packet before the sender went back is repeated without
@@ -236,11 +264,8 @@ impl Sequence {
             return Ok(None);
         }
         let age = context.age.min(x.saturating_sub(self.base));
-        if is_elsewhere {
-            let leads = context.copying.leads([before.vantage, p.vantage]);
-            if leads || is_young(age) && !self.begins_at(p.vantage) {
-                return Ok((apart < DUPLICATE_SURE_NS).then_some(Evidence::Vantage));
-            }
+        if is_elsewhere && is_young(age) && !self.begins_at(p.vantage) {
+            return Ok((apart < DUPLICATE_SURE_NS).then_some(Evidence::Vantage));
         }
         let shows_asking = context.asked_time != i64::MAX;
         // Such coarse times are no evidence.
@@ -248,7 +273,7 @@ impl Sequence {
         if shows_asking && before.time < context.asked_time || apart >= MIRROR_NS && !coarse {
             return Ok(None);
         }
-        let is_copied = || is_young(age) || self.rare.places.are_of_most(x);
+        let is_copied = || is_young(age) || self.rare.places.are_of_most(self.ordinal(x));
         if !is_elsewhere && context.copying.has(apart) && is_copied() {
             return Ok(Some(Evidence::Lag));
         }
@@ -271,6 +296,11 @@ impl Sequence {
         }
         self.has_repeated = true;
         Err(apart)
+    }
+
+    /// Which PSN it is of those that are sent at all: between the responses of READs, PSNs are of other requests.
+    fn ordinal(&self, x: u64) -> u64 {
+        x.saturating_sub(self.rare.get().map_or(0, |rare| rare.jumps.psns()))
     }
 
     /// Whether new packets were recorded at this place first lately: it is no place that others lead to.
