@@ -132,6 +132,33 @@ fn adapters_go_back_for_these_causes() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Where the clock that stamps answers is ahead, why packets are sent again shows after it: a NAK for what had seemed late, data behind what
+/// was asked for again too soon for a timer.
+#[test]
+fn causes_that_are_stamped_late() {
+    let bases = parse_many(include_str!("../data/hardware.txt")).unwrap();
+    for (name, most) in [("selective", 20), ("spurious_timeouts", 60)] {
+        let (_, scenario) = bases.iter().find(|(of, _)| of == name).unwrap();
+        let apart: Vec<_> = [1, 2, 4]
+            .into_iter()
+            .map(|longer| {
+                let tap = Tap { left_ahead: Ns(12_000), ..Tap::default() };
+                let mut scenario = Scenario { tap: vec![tap], ..scenario.clone() };
+                scenario.segment.iter_mut().for_each(|segment| segment.delay.0 *= longer);
+                (format!("{name}, {longer} times as long"), scenario)
+            })
+            .collect();
+        let accuracy = measure(&apart, 201..202, analyze).unwrap();
+        let mismatches = accuracy.rows.iter().flat_map(|row| &row.mismatches);
+        let off = mismatches.filter(|mismatch| mismatch.path.contains("triggers")).map(|mismatch| {
+            let actual = mismatch.actual.as_ref().and_then(Value::as_u64).unwrap_or(0);
+            mismatch.expected.as_u64().map_or(1, |expected| expected.abs_diff(actual))
+        });
+        let off: u64 = off.sum();
+        assert!(off <= most, "{name}: {off} causes are wrong");
+    }
+}
+
 #[test]
 fn agreement() {
     let two = json!({ "least": 2, "most": 5 });

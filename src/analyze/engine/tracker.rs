@@ -756,7 +756,7 @@ fn misses(flows: &[Flow]) -> bool {
     const MANY: u64 = 1 << 16;
     let requests = flows.iter().map(|flow| &flow.requests).filter(|requests| requests.seq.is_started());
     let (missed, all) = requests.fold((0, 0), |(missed, all), requests| {
-        (missed + requests.surely_missed(), all + requests.counts.packets)
+        (missed + requests.surely_missed() + requests.reasons_missed(), all + requests.counts.packets)
     });
     missed > all / MANY
 }

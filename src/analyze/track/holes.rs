@@ -13,6 +13,9 @@ pub(crate) struct Hole {
     pub(crate) time: i64,
     /// The IPv4 identification of the packet after it. A packet that was sent earlier has a smaller one.
     pub(crate) id: Option<u16>,
+    /// Its first PSN, and the number of its PSNs, before any of them came.
+    pub(crate) first: u64,
+    pub(crate) psns: u32,
 }
 
 /// The holes of a PSN space, in order, disjoint.
@@ -41,7 +44,8 @@ impl Holes {
                 None => (range.end, range.end),
             };
             if start < until {
-                self.insert(Hole { start, end: until, time, id });
+                let psns = u32::try_from(until - start).unwrap_or(u32::MAX);
+                self.insert(Hole { start, end: until, time, id, first: start, psns });
             }
             start = after;
         }

@@ -228,6 +228,7 @@ impl Requests {
             age: self.counts.packets,
             is_copy: None,
             rtt_min: self.shortest_rtt(),
+            is_apart: self.is_apart(),
             reverse_visible: self.acks_seen > 0,
             asked: self.trouble.get().and_then(|trouble| trouble.asked).map(|nak| (nak.x, nak.time)),
             late_ns: config.late_ns,

@@ -336,6 +336,7 @@ impl Responses {
             copying: &config.copying,
             age: self.counts.packets,
             rtt_min: None,
+            is_apart: false,
             reverse_visible: true,
             asked: self.read.asked,
             late_ns: config.late_ns,
@@ -459,7 +460,10 @@ impl Responses {
             // A requester that lacks one goes back to it, and repeats READs for no other loss.
             let is_by_loss =
                 matches!(self.read.trigger(), Trigger::Timeout | Trigger::ImpliedNak | Trigger::Unknown);
-            let is_sure = !is_flawed && (asked.is_some() || verdict.in_pass && is_by_loss);
+            let is_named = |first| self.read.asked_last.is_some_and(|(x, _)| x == first);
+            let is_sure = !is_flawed
+                && (asked.is_some()
+                    || verdict.in_pass && is_by_loss && !verdict.fill.may_be_of_capture(is_named));
             // In the first round trip of a capture, responses come behind those that came before it, and prove nothing.
             let waited = verdict.fill.time - verdict.fill.hole_time;
             let round_trip = rtt.map_or(waited, |rtt| waited.min(rtt.into()));
@@ -618,7 +622,10 @@ impl Responses {
             self.counts.cap(Place::Downstream, again + unsure + due);
         }
         self.counts.lost(Place::Upstream, 0, open);
-        if config.misses {
+        // A requester takes responses in order: so many late ones are late at the tap only, and their order there proves nothing.
+        const MANY_ARE_LATE: u64 = 8;
+        let is_disordered = self.counts.of(Class::LateOriginal) > self.counts.packets / MANY_ARE_LATE;
+        if config.misses || is_disordered {
             self.counts.doubt(Place::Upstream, self.read.sure_by_order);
         }
         if config.is_sparse || self.read.seq.is_sparse() {

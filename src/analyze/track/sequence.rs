@@ -524,6 +524,8 @@ impl Sequence {
             x,
             end,
             hole_time: hole.time,
+            hole_first: hole.first,
+            hole_psns: hole.psns,
             sent_before: p.id.zip(hole.id).map(|(id, behind)| (id.wrapping_sub(behind) as i16) < 0),
             overtaken: p.id.is_some_and(|id| context.ids.is_overtaken(id)),
             extent: (self.hi - x).min(u32::MAX as u64) as u32,
@@ -779,6 +781,7 @@ impl Sequence {
         let asked = context.asked.is_some_and(|(x, time)| {
             (x == fill.x || x == first.x) && time >= fill.hole_time && time <= fill.time
         });
+        let asked = asked || context.is_apart;
         // The shortest round trip seen need not be the shortest one. If an answer was due, half of it is the limit.
         let soon = |rtt: u32| waited < if asked { rtt as i64 / 2 } else { rtt as i64 };
         if context.rtt_min.is_some_and(soon) {

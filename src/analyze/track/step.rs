@@ -68,6 +68,8 @@ pub(crate) const SHORTEST_TIMEOUT_NS: i64 = 20_000;
 pub(crate) struct Context<'a> {
     /// The shortest round trip seen, in nanoseconds.
     pub(crate) rtt_min: Option<u32>,
+    /// Answers are stamped after what they made their requester do: which packets were asked for shows only later.
+    pub(crate) is_apart: bool,
     /// The other direction was seen too.
     pub(crate) reverse_visible: bool,
     /// The PSN that was requested again, and when.
@@ -116,8 +118,10 @@ pub(crate) struct GapFill {
     pub(crate) frame: u64,
     pub(crate) bytes: u32,
     pub(crate) l1_bytes: u32,
-    /// When the hole appeared.
+    /// When the hole appeared, its first PSN, and the number of its PSNs then.
     pub(crate) hole_time: i64,
+    pub(crate) hole_first: u64,
+    pub(crate) hole_psns: u32,
     /// By the identifications, it was sent before the packet that showed the hole.
     pub(super) sent_before: Option<bool>,
     /// By the identifications, a packet that was sent later came before it.
@@ -128,6 +132,15 @@ pub(crate) struct GapFill {
     pub(crate) timed_out: bool,
     /// It is the next packet of a pass of repetitions: neither a silence nor a NAK for it came since the packet before.
     pub(crate) goes_on: bool,
+}
+
+impl GapFill {
+    /// Whether it is of a longer hole, of which nobody asked for the first PSN: `asked`. Captures lose packets in bursts, and what is repeated
+    /// for another loss may fill the hole of such a burst.
+    pub(crate) fn may_be_of_capture(&self, asked: impl Fn(u64) -> bool) -> bool {
+        const LONG: u32 = 4;
+        self.hole_psns >= LONG && !asked(self.hole_first)
+    }
 }
 
 /// A verdict on a packet that had to wait.

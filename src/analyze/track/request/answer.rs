@@ -271,6 +271,7 @@ impl Requests {
         if let Some(since) = cause_time {
             self.more().recovery_mut().nak_generation.add((response.time - since).max(0) as u64);
         }
+        self.judge_unanswered(response.time);
         // A repeated NAK requests nothing new. Another NAK may come before the answer to this one.
         let trouble = &mut *self.trouble;
         if overdue.is_some() {
@@ -352,6 +353,7 @@ impl Requests {
         }
         let is_complete = open != Some(read.first) && read.seen >= read.end - read.first && !read.complete;
         read.complete |= is_complete;
+        let missing = missing.or_else(|| self.asked_early(x));
         if let Some(missing) = missing
             && self.is_overdue(missing, (response.time, response.frame), Trigger::ImpliedNak).is_some()
         {

@@ -52,10 +52,20 @@ impl Requests {
         Some(passed)
     }
 
+    /// The response that a requester asked for again for no reason that shows, if a later one comes: by a clock that is ahead, the requester had
+    /// seen that one, and noticed the gap. What the tap saw in order was not, behind it.
+    pub(super) fn asked_early(&self, x: u64) -> Option<u64> {
+        if !self.is_recovering || !self.few_are_late() {
+            return None;
+        }
+        let last = self.more.as_ref()?.recovery.get()?.episodes.last()?;
+        (last.trigger == Trigger::Unknown && x > last.x).then_some(last.x)
+    }
+
     /// The NAK that a sender went back for, to this PSN, where its clock is ahead: it came while the first packet waited for its verdict.
     pub(super) fn take_early_nak(&mut self, x: u64, time: i64) -> Option<Asked> {
         let rtt = i64::from(self.rtt_min?);
-        let is_tidy = self.counts.of(Class::LateOriginal) == 0;
+        let is_tidy = self.counts.of(Class::LateOriginal) == 0 || self.is_apart();
         let trouble = self.trouble.get_mut().filter(|_| is_tidy)?;
         let is_it = |nak: &mut Asked| nak.x == x && (1..rtt).contains(&(nak.time - time));
         let nak = trouble.asked.take_if(is_it)?;
@@ -87,12 +97,34 @@ impl Requests {
         }
     }
 
+    /// The last NAK asks for a packet that seemed to have come late, just before it. Whoever gets a NAK sends that packet again: one that
+    /// does not, and goes on, had done so, and its clock is ahead of that of the NAK.
+    pub(super) fn judge_unanswered(&mut self, time: i64) {
+        const SEVERAL: u8 = 2;
+        let Some((rtt, trouble)) = self.rtt_min.map(i64::from).zip(self.trouble.get_mut()) else { return };
+        let is_over = |nak: &Asked| nak.was_late && self.una > nak.x && time - nak.time > 2 * rtt;
+        let Some(nak) = trouble.asked.filter(is_over) else { return };
+        let Some(sent) = self.seq.ring.get(nak.x).filter(|sent| (1..rtt).contains(&(nak.time - sent.time)))
+        else {
+            return;
+        };
+        trouble.asked = Some(Asked { was_late: false, ..nak });
+        trouble.unanswered = trouble.unanswered.saturating_add(1);
+        if trouble.unanswered >= SEVERAL {
+            trouble.answers_ahead = trouble.answers_ahead.max(nak.time - sent.time);
+        }
+    }
+
     /// Whether answers were stamped after what they made their requester do. Where many packets are late, one of them may seem to be answered
     /// before.
     pub(crate) fn is_apart(&self) -> bool {
+        self.trouble.get().is_some_and(|trouble| trouble.answers_ahead > 0) && self.few_are_late()
+    }
+
+    /// Whether few packets are late at the tap.
+    pub(super) fn few_are_late(&self) -> bool {
         const MANY_ARE_LATE: u64 = 64;
-        self.trouble.get().is_some_and(|trouble| trouble.answers_ahead > 0)
-            && self.counts.of(Class::LateOriginal) <= self.counts.packets / MANY_ARE_LATE
+        self.counts.of(Class::LateOriginal) <= self.counts.packets / MANY_ARE_LATE
     }
 
     /// Where clocks are apart, packets that came again sooner than answers seemed to be able to: late ones, and copies. Those may have been

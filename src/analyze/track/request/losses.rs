@@ -231,11 +231,12 @@ impl Requests {
     fn sure_of_skipped(&self, config: &TrackConfig) -> u64 {
         let Some(trouble) = self.trouble.get() else { return 0 };
         let asked = trouble.skipped_asked.min(self.skipped().saturating_sub(trouble.skipped_late));
-        // A READ does not repeat responses that have arrived. If packets are late or recorded twice, or times are coarse, none of
-        // this is sure.
+        // A READ does not repeat responses that have arrived. If packets are late or recorded twice, times are coarse, or NAKs are stamped
+        // after the answers to them, none of this is sure.
         let is_tidy = self.counts.of(Class::LateOriginal) + self.counts.of(Class::CaptureDuplicate) == 0;
         let is_sure = is_tidy
             && !config.is_coarse
+            && !self.is_apart()
             && self.seq.recovery_mode() == report::RecoveryMode::GoBackN
             && self.reads.get().is_none();
         if is_sure { asked } else { 0 }
@@ -275,6 +276,19 @@ impl Requests {
         let late = holes.filter(|hole| hole.time - self.seq.start_time > self.beginning());
         let covered = late.map(|hole| hole.end.min(self.una).saturating_sub(hole.start).min(1));
         covered.sum::<u64>() + self.una.saturating_sub(self.seq.hi).min(self.acked_unseen).min(1)
+    }
+
+    /// So often its sender went back, and no NAK and no timer tells why, where answers show: the capture missed the NAK. Where answers are
+    /// stamped after what they made their requester do, that is why.
+    pub(crate) fn reasons_missed(&self) -> u64 {
+        let is_shown = self.acks_seen > 0 && !self.is_apart() && self.counts.of(Class::LateOriginal) == 0;
+        let recovery = self.more.as_ref().filter(|_| is_shown).and_then(|more| more.recovery.get());
+        // In the beginning, the NAK came before the capture.
+        let is_it = |episode: &&Episode| {
+            episode.trigger == Trigger::Unknown
+                && episode.start - self.seq.start_time > START_NS.max(self.thrice_rtt)
+        };
+        recovery.into_iter().flat_map(|recovery| &recovery.episodes).filter(is_it).count() as u64
     }
 
     /// Packets that were acknowledged, and never seen, were missed by the capture. Those that are not acknowledged either may have
@@ -371,9 +385,16 @@ impl Requests {
             let is_in_order =
                 self.seq.recovery_mode() == report::RecoveryMode::GoBackN && self.counts.is_order_of_tap();
             let lacked_long = |ns| ns >= latest.saturating_mul(2);
-            self.are_proved_behind(|episode| {
+            self.are_proved(Place::Downstream, |episode| {
                 episode.lacked_ns.is_some_and(lacked_long) || is_in_order && episode.is_last
             });
+        }
+        // Where a sender goes back, its receiver takes packets in their order, and would ask for so many that are late: they are late at the
+        // tap only. What fills a hole there was sent again if it was asked for. Otherwise it may have come by the other link.
+        if late > self.counts.packets / MANY_ARE_LATE
+            && self.seq.recovery_mode() == report::RecoveryMode::GoBackN
+        {
+            self.are_proved(Place::Upstream, |episode| episode.trigger == Trigger::Nak);
         }
         // Packets that are late by a round trip may come behind the NAK that asks for them.
         let is_by_round_trips = self.rtt_min.is_some_and(|rtt| latest >= rtt.into());
@@ -410,6 +431,8 @@ impl Requests {
         if config.is_coarse {
             self.none_is_proved(Place::Upstream);
             self.counts.widen(Place::Downstream, resent);
+            // What seemed to be late may have been sent again within one step of the clock.
+            self.counts.lost(Place::Upstream, 0, late.saturating_sub(by_id + by_time));
         }
         if resent == 0 {
             return;
@@ -443,17 +466,17 @@ impl Requests {
         }
     }
 
-    /// Of the losses behind the tap that count as proved, only these are.
-    fn are_proved_behind(&mut self, is_proved: impl Fn(&Episode) -> bool) {
+    /// Of the losses at this place that count as proved, only these are.
+    fn are_proved(&mut self, place: Place, is_proved: impl Fn(&Episode) -> bool) {
         let is_kept = |episode: &Episode| {
-            let is_behind = episode.place == Some(Place::Downstream) && !episode.is_of_data;
-            is_behind && episode.certain && is_proved(episode)
+            let is_there = episode.place == Some(place) && !episode.is_of_data;
+            is_there && episode.certain && is_proved(episode)
         };
         let recovery = self.more.as_ref().and_then(|more| more.recovery.get());
         let kept: Vec<bool> =
             recovery.into_iter().flat_map(|recovery| &recovery.episodes).map(is_kept).collect();
-        self.none_is_proved(Place::Downstream);
-        self.counts.proved_after_all(Place::Downstream, kept.iter().filter(|&&kept| kept).count() as u32);
+        self.none_is_proved(place);
+        self.counts.proved_after_all(place, kept.iter().filter(|&&kept| kept).count() as u32);
         let recovery = self.more.as_mut().and_then(|more| more.recovery.get_mut());
         let episodes = recovery.into_iter().flat_map(|recovery| &mut recovery.episodes);
         episodes.zip(kept).for_each(|(episode, kept)| episode.certain |= kept);

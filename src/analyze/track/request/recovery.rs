@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use super::{
     Request, Requests, TrackConfig,
     messages::Edge,
+    reads::Read,
     tails::{Tails, Wait},
     thrice,
     tries::{Refusals, Tries, fitting_exponent},
@@ -171,6 +172,8 @@ pub(crate) struct Trouble {
     pub(super) copied_soon: VecDeque<(u64, u64, i64)>,
     /// The clock that stamps answers is ahead by so much at least.
     pub(crate) answers_ahead: i64,
+    /// NAKs for packets that had seemed late just before, after which these did not come again.
+    pub(super) unanswered: u8,
 }
 
 quiet!(Trouble);
@@ -219,6 +222,12 @@ impl Trouble {
 }
 
 impl Requests {
+    /// The episode that is open.
+    fn open_recovery(&self) -> Option<&Episode> {
+        let recovery = self.more.as_ref().filter(|_| self.is_recovering)?.recovery.get()?;
+        recovery.episodes.last().filter(|episode| episode.recovered.is_none())
+    }
+
     #[inline]
     pub(crate) fn open_episode(&mut self) -> Option<&mut Episode> {
         if !self.is_recovering {
@@ -247,6 +256,12 @@ impl Requests {
             let round_trip = self.rtt_min.map_or(waited, |rtt| waited.min(rtt.into()));
             let is_sure = is_sure && fill.hole_time - self.seq.start_time > round_trip;
             let is_reason = verdict.went_back || asked || fill.timed_out || verdict.evidence == Evidence::Nak;
+            let is_named = |first| {
+                let episode = self.open_recovery();
+                episode.is_some_and(|episode| episode.x == first || episode.asked == Some(first))
+                    || self.trouble.get().is_some_and(|trouble| trouble.last_nak(first, fill.time).is_some())
+            };
+            let is_sure = is_sure && (is_reason || !fill.may_be_of_capture(is_named));
             self.trouble.sure_by_order += u64::from(is_sure && is_again && flaw.is_none() && !is_reason);
             verdict.count(&mut self.counts, is_sure as u64, (is_again && flaw.is_none()) as u64);
             if is_again {
@@ -560,7 +575,13 @@ impl Requests {
         let floor = self.timeout_floor(config);
         // Where acknowledgements are slow, timers are shorter than a multiple of their round trips. None is as short as this.
         let shortest = self.rtt_min.map_or(0, |rtt| 4 * i64::from(rtt)).max(SHORTEST_TIMEOUT_NS).min(floor);
-        let has_waited = waited >= floor || time - sent >= shortest;
+        // Nor does a READ wait for less than its response takes.
+        let reads = self.reads.get().filter(|_| self.few_are_late());
+        let read = reads.and_then(|reads| reads.list.get(reads.place(x)?));
+        let waits = |read: &Read| time - read.time.max(read.again);
+        let is_too_soon =
+            read.zip(self.rtt_min).is_some_and(|(read, rtt)| (1..i64::from(rtt)).contains(&waits(read)));
+        let has_waited = (waited >= floor || time - sent >= shortest) && !is_too_soon;
         let may_have_timed_out = has_waited || is_coarse(sent, time) && time > self.trouble.asked_time;
         // A NAK that is answered as late as a timer expires was lost after the tap, or what answered it before the tap.
         let is_too_late = asked.is_some_and(|nak| self.is_too_late(time - nak.time, config));
