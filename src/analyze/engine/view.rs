@@ -37,12 +37,19 @@ impl Analysis {
                 }
                 return;
             }
-            let begins = may_begin_view(fast.opcode(), fast.payload());
+            let begins = may_begin_view(fast.opcode(), fast.payload()) && self.begins_view(packet, rest);
             let is_next = fast.opcode().shape().has_reth && one_sided(&mut self.metrics).sampled.is_next();
             if begins || is_next {
                 self.view_record(&Record { ..*record });
             }
         }
+    }
+
+    /// Whether the view begins with a WRITE that looks like it.
+    #[inline(never)]
+    fn begins_view<F: FastForm>(&mut self, packet: &F, rest: &[u8]) -> bool {
+        let (view, key) = (collectives(&mut self.metrics), packet.key());
+        view.may_begin_with(&key) && view.needs(|| Some(key), packet.glimpse(rest).as_ref())
     }
 
     /// Notes whose message a SEND carries, where it says it.
@@ -111,7 +118,7 @@ impl Analysis {
     pub(super) fn view(&mut self, packet: &impl FastForm, glimpse: Option<&Glimpse>, number: u64) {
         self.note(glimpse, number, || Some(packet.facts()));
         let view = collectives(&mut self.metrics);
-        if view.needs(glimpse) {
+        if view.needs(|| Some(packet.key()), glimpse) {
             view.see(&packet.facts(), number, glimpse);
         }
     }
@@ -150,8 +157,9 @@ impl Analysis {
         let number = self.frames() + 1;
         self.note(glimpse.as_ref(), number, || Facts::of(record, d, icrc));
         let view = collectives(&mut self.metrics);
-        if view.needs(glimpse.as_ref())
+        if (view.is_active() || glimpse.is_some())
             && let Some(facts) = Facts::of(record, d, icrc)
+            && view.needs(|| facts.key().copied(), glimpse.as_ref())
         {
             view.see(&facts, number, glimpse.as_ref());
         }

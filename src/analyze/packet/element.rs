@@ -117,6 +117,8 @@ impl Slot {
     /// Reads what a WRITE of so many bytes carries; `None` if that can be no slot. The padding at its end may be missing: frames are often
     /// cut there.
     pub(crate) fn read(bytes: &[u8], payload: u32) -> Option<Slot> {
+        // All layouts begin with the address. Of what is none, that mostly shows it.
+        long(bytes, 0).filter(is_address)?;
         LAYOUTS.iter().find_map(|fields| fields.read(bytes, payload as usize))
     }
 
@@ -175,7 +177,7 @@ impl Fields {
     }
 
     fn element(&self, element: &[u8]) -> Option<Element> {
-        let address = long(element, 0).filter(|address| (FIRST_ADDRESS..LAST_ADDRESS).contains(address))?;
+        let address = long(element, 0).filter(is_address)?;
         let size = match self.has_long_size {
             true => long(element, 8)?,
             false => word(element, 8)?.into(),
@@ -186,6 +188,10 @@ impl Fields {
         }
         (size < MOST_BYTES && rkeys != [0; 4]).then_some(Element { address, size, rkeys })
     }
+}
+
+fn is_address(address: &u64) -> bool {
+    (FIRST_ADDRESS..LAST_ADDRESS).contains(address)
 }
 
 fn word(bytes: &[u8], at: usize) -> Option<u32> {

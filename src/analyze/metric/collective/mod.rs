@@ -8,6 +8,7 @@
 //! itself, as it needs addresses, keys, immediate data and elements, which [`Facts`] do not have.
 
 mod cut;
+mod dismissed;
 mod ends;
 mod hang;
 mod operations;
@@ -77,6 +78,10 @@ pub(crate) struct Collectives {
     requests: usize,
     /// Requests and messages that were not kept.
     not_kept: u64,
+    /// There is no room for more messages.
+    is_full: bool,
+    /// Ways that can be of no collective, and do not begin the view.
+    dismissed: HashMap<Key, (), RandomState>,
     pauses: Vec<Paused>,
     queues: Queues,
     last_ns: i64,
@@ -196,15 +201,12 @@ impl Collectives {
 
     /// Whether it needs a packet: one that may begin the view, or any behind that.
     #[inline(always)]
-    pub(crate) fn needs(&self, glimpse: Option<&Glimpse>) -> bool {
-        self.is_active || glimpse.is_some_and(Glimpse::begins_view)
+    pub(crate) fn needs(&self, key: impl FnOnce() -> Option<Key>, glimpse: Option<&Glimpse>) -> bool {
+        self.is_active || glimpse.is_some_and(|glimpse| key().is_some_and(|key| self.begins(&key, glimpse)))
     }
 
-    /// A packet of the InfiniBand transport, in the order of the capture.
+    /// A packet of the InfiniBand transport, in the order of the capture, which it [needs](Self::needs).
     pub(crate) fn see(&mut self, packet: &Facts, frame: u64, glimpse: Option<&Glimpse>) {
-        if !self.needs(glimpse) {
-            return;
-        }
         self.is_active = true;
         let Some(&key) = packet.key() else { return };
         self.last_ns = self.last_ns.max(packet.time());
@@ -284,9 +286,9 @@ impl Collectives {
     fn way(&mut self, key: Key, packet: &Facts, may_begin: impl FnOnce(&Self) -> bool) -> Option<u32> {
         if let Some(at) = self.place(&key) {
             let way = self.ways.get(at as usize)?;
-            return (way.vantage == packet.vantage()).then_some(at);
+            return (way.vantage == packet.vantage() && !way.is_dismissed).then_some(at);
         }
-        if self.ways.len() >= MAX_WAYS || !may_begin(self) {
+        if self.ways.len() >= MAX_WAYS || !may_begin(self) || self.dismissed.contains_key(&key) {
             return None;
         }
         let at = self.ways.len() as u32;
@@ -375,12 +377,19 @@ impl Collectives {
 
     /// The message of a way that has this PSN.
     fn chunk_of(&self, way: u32, psn: u32) -> Option<u32> {
-        let chunks = &self.ways.get(way as usize)?.chunks;
-        chunks.iter().rev().copied().find(|&chunk| {
-            let has =
-                |chunk: &Chunk| psn_distance(psn, chunk.psn) >= 0 && psn_distance(psn, chunk.last_psn) <= 0;
-            self.chunks.get(chunk as usize).is_some_and(has)
-        })
+        let way = self.ways.get(way as usize)?;
+        for &chunk in way.chunks.iter().rev() {
+            let of = self.chunks.get(chunk as usize)?;
+            let is_before = psn_distance(psn, of.last_psn) > 0;
+            if !is_before && psn_distance(psn, of.psn) >= 0 {
+                return Some(chunk);
+            }
+            // All others are before this one, but where the beginning of one was lost.
+            if is_before && !way.is_mixed {
+                return None;
+            }
+        }
+        None
     }
 
     /// A clear-to-send slot.
@@ -457,8 +466,7 @@ impl Collectives {
     /// A message begins that is no clear-to-send slot.
     fn on_message(&mut self, at: u32, (va, rkey): (u64, u32), packet: &Facts, (frame, queued): (u64, i64)) {
         if self.chunks.len() >= MAX_CHUNKS {
-            self.not_kept += 1;
-            return;
+            return self.fill();
         }
         let is_only = packet.opcode().shape().ends;
         let goes_on = (packet.dma_len().is_none() && !is_only).then(|| packet.payload());
@@ -468,6 +476,8 @@ impl Collectives {
         let packets = if is_only { 1 } else { bytes.div_ceil(packet.payload().max(1)).max(1) };
         way.mtu = way.mtu.max(if is_only { 0 } else { packet.payload() });
         way.is_cut |= goes_on.is_some();
+        let before = way.chunks.back().and_then(|&before| self.chunks.get(before as usize));
+        way.is_mixed |= before.is_some_and(|before| psn_distance(psn, before.psn) < 0);
         let last_psn = psn_after(psn, packets - 1);
         way.add_chunk(chunk, goes_on.is_none().then_some(last_psn));
         let current = way.current;
@@ -498,7 +508,8 @@ impl Collectives {
         };
         let place = matched.or_else(|| current.filter(closes));
         let Some((connection, request)) = place else {
-            return self.keep_loose(at, chunk);
+            self.keep_loose(at, chunk);
+            return self.judge(at);
         };
         if let Some(of) = self.chunks.get_mut(chunk as usize) {
             of.is_closing = matched.is_none();
@@ -519,7 +530,9 @@ impl Collectives {
     fn keep_loose(&mut self, at: u32, chunk: u32) {
         let Some(way) = self.ways.get_mut(at as usize) else { return };
         if way.loose.is_empty() {
-            self.loose.entry(way.key.pair()).or_default().push(at);
+            let others = self.loose.entry(way.key.pair()).or_default();
+            way.loose_place = others.len() as u32;
+            others.push(at);
         }
         // In their order: one whose beginning was lost comes late.
         let Some(psn) = self.chunks.get(chunk as usize).map(|chunk| chunk.psn) else { return };
@@ -719,6 +732,7 @@ impl Metric for Collectives {
         way::heap_bytes(&self.ways)
             + self.ways.capacity() * size_of::<Way>()
             + self.chunks.capacity() * size_of::<Chunk>()
+            + self.dismissed.capacity() * size_of::<Key>()
             + requests
     }
 }

@@ -18,6 +18,8 @@ const ALIGNED: u64 = 128;
 const MOST_WAYS: usize = 16;
 /// Bytes of a clear-to-send element, in all versions.
 const ELEMENTS: [u64; 3] = [64, 48, 32];
+/// Requests of a queue pair that are compared before all are.
+const FIRST_TURNS: usize = 256;
 /// Elements of a slot, at most.
 const OF_SLOT: u64 = 8;
 /// Bytes that the sizes of received messages take, each, which end a request of several.
@@ -39,6 +41,14 @@ struct Group {
     elements: Option<u32>,
     /// Each request is whole on one of them, the next one on the next.
     is_in_turn: bool,
+}
+
+/// A request that a queue pair carries whole.
+#[derive(Clone, Copy)]
+struct Turn {
+    begin: i64,
+    va: u64,
+    bytes: u64,
 }
 
 impl Collectives {
@@ -109,8 +119,7 @@ impl Collectives {
 
     /// Whether all messages of a way are as long as elements.
     fn are_elements(&self, at: u32) -> bool {
-        let messages = self.messages(at);
-        !messages.is_empty() && ELEMENTS.iter().any(|&each| are_of(&messages, each))
+        are_elements(&self.messages(at))
     }
 
     /// The same, between two hosts. A connection's elements go on its first queue pair, and queue pairs are made in their order.
@@ -145,59 +154,31 @@ impl Collectives {
 
     /// Takes those out of queue pairs, which are in their order, that carry the requests of one connection in turn.
     fn groups_in_turn(&self, ways: &mut Vec<u32>) -> Vec<Vec<u32>> {
+        let mut turns: Vec<Option<Vec<Turn>>> = ways.iter().map(|&way| self.turns_of(way)).collect();
         let (mut groups, mut at) = (Vec::new(), 0);
         while at + 1 < ways.len() {
             let most = (ways.len() - at).min(MOST_WAYS);
-            match (2..=most).rev().find(|&count| self.are_in_turn(&ways[at..at + count])) {
-                Some(count) => groups.push(ways.drain(at..at + count).collect()),
+            match (2..=most).rev().find(|&count| are_in_turn(&turns[at..at + count])) {
+                Some(count) => {
+                    turns.drain(at..at + count);
+                    groups.push(ways.drain(at..at + count).collect());
+                }
                 None => at += 1,
             }
         }
         groups
     }
 
-    /// Whether these carry whole requests in turn: these begin one after the other, and go to one place after the other of one ring of buffers.
-    fn are_in_turn(&self, ways: &[u32]) -> bool {
-        let parts: Vec<Vec<Request>> = ways.iter().map(|&way| self.parts_of(way)).collect();
-        let least = parts.iter().map(Vec::len).min().unwrap_or(0);
-        let is_even = parts.iter().all(|of| of.len() - least <= 1);
-        let mut places: Vec<(i64, usize, u64, u64)> = Vec::new();
-        for (way, of) in parts.iter().enumerate() {
-            for request in of {
-                let bytes: u64 = self.chunks_of(request).map(|chunk| u64::from(chunk.bytes)).sum();
-                let is_size = |size: u32| u64::from(size) == bytes || u64::from(size.swap_bytes()) == bytes;
-                // The last one may not be whole.
-                let is_whole = request.closed == 0 || request.immediate.is_some_and(is_size);
-                let Some(first) = self.chunks_of(request).next().filter(|first| is_whole && first.va > 0)
-                else {
-                    return false;
-                };
-                places.push((first.first.1, way, first.va, bytes));
-            }
-        }
-        places.sort_unstable();
-        let steps = || places.windows(2).map(|pair| (pair[0], pair[1]));
-        let count = places.len().saturating_sub(1);
-        let is_most = |times: usize| times * 10 >= count * 9;
-        let order: Vec<usize> = places.iter().take(ways.len()).map(|&(_, way, ..)| way).collect();
-        let is_turn = |(at, &(_, way, ..)): (usize, &(i64, usize, u64, u64))| order[at % order.len()] == way;
-        let turns = places.iter().enumerate().filter(|&place| is_turn(place)).count();
-        let mut often: BTreeMap<u64, usize> = BTreeMap::new();
-        for (one, next) in steps().filter(|(one, next)| next.2 > one.2) {
-            *often.entry(next.2 - one.2).or_insert(0) += 1;
-        }
-        let stride = often.into_iter().max_by_key(|&(_, times)| times).map_or(0, |(stride, _)| stride);
-        let base = places.iter().map(|&(_, _, va, _)| va).min().unwrap_or(0);
-        let onward = steps().filter(|(one, next)| {
-            let step = next.2.wrapping_sub(one.2);
-            step == stride || step == one.3 || next.2 == base
-        });
-        is_even
-            && least >= 2
-            && count + 1 >= ENOUGH
-            && is_most(turns)
-            && is_most(onward.count())
-            && stride > 0
+    /// The requests of a queue pair, if each is whole; the last one may not be.
+    fn turns_of(&self, way: u32) -> Option<Vec<Turn>> {
+        let turn = |request: Request| {
+            let bytes: u64 = self.chunks_of(&request).map(|chunk| u64::from(chunk.bytes)).sum();
+            let is_size = |size: u32| u64::from(size) == bytes || u64::from(size.swap_bytes()) == bytes;
+            let is_whole = request.closed == 0 || request.immediate.is_some_and(is_size);
+            let first = self.chunks_of(&request).next().filter(|first| is_whole && first.va > 0)?;
+            Some(Turn { begin: first.first.1, va: first.va, bytes })
+        };
+        self.parts_of(way).into_iter().map(turn).collect()
     }
 
     /// Queue pairs whose messages have the same immediate data carry the parts of the same requests, unless each has whole ones.
@@ -231,7 +212,8 @@ impl Collectives {
         groups
     }
 
-    fn messages(&self, at: u32) -> Vec<&Chunk> {
+    /// The messages of a way that are of no request.
+    pub(super) fn messages(&self, at: u32) -> Vec<&Chunk> {
         let loose = self.ways.get(at as usize).map_or(&[][..], |way| &way.loose);
         loose.iter().filter_map(|&chunk| self.chunks.get(chunk as usize)).collect()
     }
@@ -402,6 +384,51 @@ impl Collectives {
             self.add_elements(of, at);
         }
     }
+}
+
+/// Whether queue pairs carry whole requests in turn: as many each, or one less.
+fn are_in_turn(ways: &[Option<Vec<Turn>>]) -> bool {
+    let Some(ways) = ways.iter().map(Option::as_deref).collect::<Option<Vec<&[Turn]>>>() else {
+        return false;
+    };
+    let least = ways.iter().map(|of| of.len()).min().unwrap_or(0);
+    let is_even = least >= 2 && ways.iter().all(|of| of.len() - least <= 1);
+    // The first ones mostly tell that they do not.
+    let first: Vec<&[Turn]> = ways.iter().map(|of| &of[..of.len().min(FIRST_TURNS)]).collect();
+    is_even && follow_in_turn(&first) && follow_in_turn(&ways)
+}
+
+/// Whether requests begin one after the other on these queue pairs, and go to one place after the other of one ring of buffers.
+fn follow_in_turn(ways: &[&[Turn]]) -> bool {
+    let mut places: Vec<(i64, usize, u64, u64)> = Vec::new();
+    for (way, of) in ways.iter().enumerate() {
+        places.extend(of.iter().map(|turn| (turn.begin, way, turn.va, turn.bytes)));
+    }
+    places.sort_unstable();
+    let steps = || places.windows(2).map(|pair| (pair[0], pair[1]));
+    let count = places.len().saturating_sub(1);
+    let is_most = |times: usize| times * 10 >= count * 9;
+    let order: Vec<usize> = places.iter().take(ways.len()).map(|&(_, way, ..)| way).collect();
+    let is_turn = |(at, &(_, way, ..)): (usize, &(i64, usize, u64, u64))| order[at % order.len()] == way;
+    if count + 1 < ENOUGH || !is_most(places.iter().enumerate().filter(|&place| is_turn(place)).count()) {
+        return false;
+    }
+    let mut often: BTreeMap<u64, usize> = BTreeMap::new();
+    for (one, next) in steps().filter(|(one, next)| next.2 > one.2) {
+        *often.entry(next.2 - one.2).or_insert(0) += 1;
+    }
+    let stride = often.into_iter().max_by_key(|&(_, times)| times).map_or(0, |(stride, _)| stride);
+    let base = places.iter().map(|&(_, _, va, _)| va).min().unwrap_or(0);
+    let onward = steps().filter(|(one, next)| {
+        let step = next.2.wrapping_sub(one.2);
+        step == stride || step == one.3 || next.2 == base
+    });
+    stride > 0 && is_most(onward.count())
+}
+
+/// Whether all messages are as long as elements.
+pub(super) fn are_elements(messages: &[&Chunk]) -> bool {
+    !messages.is_empty() && ELEMENTS.iter().any(|&each| are_of(messages, each))
 }
 
 /// Whether messages are one to eight elements of so many bytes each.

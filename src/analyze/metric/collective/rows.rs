@@ -63,7 +63,7 @@ impl Collectives {
     }
 
     /// With what is not decided while packets come; mostly, there is nothing of that.
-    fn settled(&self) -> Cow<'_, Collectives> {
+    pub(super) fn settled(&self) -> Cow<'_, Collectives> {
         let is_open = |way: &Way| way.peer.is_none() && way.candidates.is_some() || way.has_passed();
         if self.loose.is_empty() && !self.ways.iter().any(is_open) {
             return Cow::Borrowed(self);

@@ -88,10 +88,16 @@ pub(super) struct Way {
     /// Messages, the last ones, and how many of them are acknowledged.
     pub(super) chunks: VecDeque<u32>,
     pub(super) acknowledged: usize,
+    /// They are not in the order of their PSNs.
+    pub(super) is_mixed: bool,
     /// The request whose message was the last one.
     pub(super) current: Option<(u32, u32)>,
     /// Messages of no request.
     pub(super) loose: Vec<u32>,
+    /// Its place among the ways between two addresses that have such messages.
+    pub(super) loose_place: u32,
+    /// It can be of no collective.
+    pub(super) is_dismissed: bool,
     /// From when a packet was sent, or missed, until it was sent again.
     pub(super) recoveries: Vec<(i64, i64)>,
     /// Times between two packets of one message.
@@ -131,8 +137,11 @@ impl Way {
             again: None,
             chunks: VecDeque::new(),
             acknowledged: 0,
+            is_mixed: false,
             current: None,
             loose: Vec::new(),
+            loose_place: 0,
+            is_dismissed: false,
             recoveries: Vec::new(),
             silences: Vec::new(),
             cnps: Vec::new(),
@@ -143,6 +152,11 @@ impl Way {
             is_cut: false,
             elements: VecDeque::new(),
         }
+    }
+
+    /// Forgets what came: it can be of no collective.
+    pub(super) fn dismiss(&mut self) {
+        *self = Way { is_dismissed: true, ..Way::new(self.key, self.vantage, self.path_tag) };
     }
 
     /// Whether it is the way of a packet with these ends, which no other key has.
