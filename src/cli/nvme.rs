@@ -12,7 +12,7 @@ use super::{
 use rdmawire::{
     capture::Record,
     dissect::Dissection,
-    nvme::{CommandRow, Commands, OperationRow, QueueRow, Report},
+    nvme::{CommandRow, Commands, ControllerRow, NamespaceRow, OperationRow, QueueRow, Report, SubsystemRow},
     report::{
         Summary, clean,
         units::{bytes, count, duration, percent, rate, several},
@@ -81,6 +81,28 @@ impl Follow for Commands {
         }
         let queues = report.queues.iter().enumerate().map(|(at, row)| queue_cells(at, row));
         list::write(out, "Queues", &QUEUE, queues, options.top)?;
+        if !report.controllers.is_empty() {
+            let controllers = report.controllers.iter().map(controller_cells);
+            list::write(out, "Controllers", &CONTROLLER, controllers, options.top)?;
+        }
+        if !report.namespaces.is_empty() {
+            list::write(
+                out,
+                "Namespaces",
+                &NAMESPACE,
+                report.namespaces.iter().map(namespace_cells),
+                options.top,
+            )?;
+        }
+        if !report.discovered.is_empty() {
+            list::write(
+                out,
+                "Discovered subsystems",
+                &SUBSYSTEM,
+                report.discovered.iter().map(subsystem_cells),
+                options.top,
+            )?;
+        }
         let mut names: Vec<_> = report.operations.iter().map(|row| row.subsystem.as_deref()).collect();
         names.sort_unstable();
         names.dedup();
@@ -97,8 +119,14 @@ impl Follow for Commands {
 }
 
 /// The lists of this command, by their titles.
-pub(super) const LISTS: [(&str, &[Column]); 3] =
-    [("Queues", &QUEUE), ("Commands", &OPERATION), ("Slowest commands", &COMMAND)];
+pub(super) const LISTS: [(&str, &[Column]); 6] = [
+    ("Queues", &QUEUE),
+    ("Controllers", &CONTROLLER),
+    ("Namespaces", &NAMESPACE),
+    ("Discovered subsystems", &SUBSYSTEM),
+    ("Commands", &OPERATION),
+    ("Slowest commands", &COMMAND),
+];
 
 /// What the time of a command went to.
 const ITS_TIME: &str = "What the time went to, from the first packet of a command to its response: the controller and the network behind \
@@ -138,6 +166,99 @@ fn queue_cells(at: usize, row: &QueueRow) -> Vec<String> {
     ]
 }
 
+const SUBSYSTEM_NAME: &str =
+    "The subsystem's NVMe qualified name; empty where Connect's data was not captured.";
+
+const CONTROLLER: [Column; 11] = [
+    words("host", "Address of the host."),
+    words("controller", "Address of the controller."),
+    words("subsystem", SUBSYSTEM_NAME),
+    number("id", "The controller's number, which the response to Connect gives."),
+    words("model", "Model, of Identify Controller; empty where its data was not captured, as what follows."),
+    words("serial", "Serial number."),
+    words("firmware", "Revision of the firmware."),
+    words("version", "Version of the specification."),
+    number("most data", "The most data of a command; empty where there is no limit."),
+    number("in capsule", "Data that fits into the capsule of a command of an I/O queue."),
+    number("keep-alive", "The keep-alive timeout, of Connect or Set Features; none for 0."),
+];
+
+fn controller_cells(row: &ControllerRow) -> Vec<String> {
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    let size = |n: Option<u64>| n.map_or(String::new(), bytes);
+    vec![
+        row.host.clone(),
+        row.controller.clone(),
+        text(&row.subsystem),
+        row.controller_id.map_or(String::new(), |id| id.to_string()),
+        text(&row.model),
+        text(&row.serial),
+        text(&row.firmware),
+        text(&row.version),
+        size(row.most_transfer_bytes),
+        size(row.capsule_data_bytes.filter(|&n| n > 0)),
+        match row.keep_alive_ms {
+            Some(0) => "none".to_owned(),
+            ms => ms.map_or(String::new(), |ms| duration(u64::from(ms) * 1_000_000)),
+        },
+    ]
+}
+
+const NAMESPACE: [Column; 9] = [
+    words("controller", "Address of the controller."),
+    words("subsystem", SUBSYSTEM_NAME),
+    number("namespace", "Its number."),
+    number(
+        "block",
+        "Bytes of a block, and of its metadata: of Identify Namespace, else of Reads and Writes.",
+    ),
+    number("blocks", "Size in blocks, of Identify Namespace."),
+    number("size", "Size in bytes."),
+    number("used", "How much of it is in use."),
+    words("identifier", "UUID, or its identifier of 128 or 64 bits."),
+    words(
+        "ANA",
+        "How well it can be reached through this controller, of the log of Asymmetric Namespace Access.",
+    ),
+];
+
+fn namespace_cells(row: &NamespaceRow) -> Vec<String> {
+    let text = |text: Option<&String>| text.cloned().unwrap_or_default();
+    let size = |n: Option<u64>| n.map_or(String::new(), bytes);
+    let metadata = row.metadata_bytes.filter(|&n| n > 0).map_or(String::new(), |n| format!(" + {n}"));
+    vec![
+        row.controller.clone(),
+        text(row.subsystem.as_ref()),
+        row.namespace.to_string(),
+        row.block_bytes.map_or(String::new(), |n| format!("{n}{metadata}")),
+        row.blocks.map_or(String::new(), count),
+        size(row.size_bytes),
+        size(row.used_bytes),
+        text(row.uuid.as_ref().or(row.nguid.as_ref()).or(row.eui64.as_ref())),
+        text(row.ana_state.as_ref()),
+    ]
+}
+
+const SUBSYSTEM: [Column; 6] = [
+    words("told by", "Address of the discovery controller."),
+    words("subsystem", "The subsystem's NVMe qualified name."),
+    words("kind", "What it is."),
+    words("transport", "rdma, tcp, fc, loop."),
+    words("address", "Its address."),
+    words("service", "Its port."),
+];
+
+fn subsystem_cells(row: &SubsystemRow) -> Vec<String> {
+    vec![
+        row.controller.clone(),
+        row.subsystem.clone(),
+        row.kind.clone().unwrap_or_default(),
+        row.transport.clone(),
+        row.address.clone(),
+        row.service.clone(),
+    ]
+}
+
 const OPERATION: [Column; 14] = [
     words("controller", "Address of the controller."),
     words("queue", "admin, or I/O."),
@@ -146,9 +267,12 @@ const OPERATION: [Column; 14] = [
     words("subsystem", "The subsystem's NVMe qualified name, where there are several."),
     number("completed", "Commands that were completed."),
     number("failed", "Those of them whose status is an error."),
-    number("data", "Bytes of data."),
+    number(
+        "data",
+        "Bytes of the blocks that it moves; bytes of data on their way, where the size of blocks is not known.",
+    ),
     number("per second", "Commands per second, from the first command to the last response."),
-    number("bytes/s", "Bytes of data per second in that time."),
+    number("bytes/s", "These bytes per second in that time."),
     number("p50", "The median latency: from the first packet of a command to its response, at the tap."),
     number("p99", P99),
     number("max", "The longest latency."),
@@ -162,7 +286,7 @@ fn operation_cells(row: &OperationRow, has_subsystems: bool) -> Vec<String> {
         None | Some(0) => String::new(),
         Some(n) => n.to_string(),
     };
-    let of_data = |text: String| if row.data_bytes > 0 { text } else { String::new() };
+    let of_data = |text: String| if row.bytes() > 0 { text } else { String::new() };
     vec![
         row.controller.clone(),
         if row.is_admin { "admin" } else { "I/O" }.to_owned(),
@@ -171,7 +295,7 @@ fn operation_cells(row: &OperationRow, has_subsystems: bool) -> Vec<String> {
         row.subsystem.clone().filter(|_| has_subsystems).unwrap_or_default(),
         count(row.completed),
         if row.failed > 0 { count(row.failed) } else { String::new() },
-        of_data(bytes(row.data_bytes)),
+        of_data(bytes(row.bytes())),
         row.per_second.map_or(String::new(), rate),
         of_data(row.bytes_per_second.map_or(String::new(), |n| bytes(n as u64))),
         latency(row.latency.as_ref(), |summary| summary.p50),

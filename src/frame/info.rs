@@ -93,7 +93,14 @@ impl<'a> Info<'a> {
         if opcode.begins_send() {
             return self.message(w, opcode);
         }
-        Ok(())
+        // Data of a command that was seen before.
+        match d.options().data {
+            Some(kind) if d.layers().iter().any(|layer| layer.kind == kind) => {
+                w.write_str(": ")?;
+                w.write_str(kind.label())
+            }
+            _ => Ok(()),
+        }
     }
 
     fn is_ce(&self) -> bool {

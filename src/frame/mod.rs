@@ -2,6 +2,7 @@
 //!
 //! Everything is written into one buffer, which is reused: nothing is allocated per frame.
 
+mod awaited;
 mod info;
 mod json;
 mod line;

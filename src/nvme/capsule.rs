@@ -73,6 +73,35 @@ impl<'a> Sqe<'a> {
         (has_flags && has_sgl && is_plain && is_reserved_zero).then_some(sqe)
     }
 
+    pub(super) fn bytes(&self) -> &'a [u8] {
+        self.0
+    }
+
+    /// Bytes of data that it names.
+    pub(super) fn data_len(&self) -> u32 {
+        match self.data() {
+            Data::Keyed { len, .. } | Data::InCapsule { len } => len,
+            Data::None => 0,
+        }
+    }
+
+    /// The first block and how many, of a command of an I/O queue that has some.
+    pub(super) fn blocks(&self) -> Option<(u64, u32)> {
+        // Write, Read, Write Uncorrectable, Compare, Write Zeroes, Verify, Zone Append.
+        matches!(self.0[0], 0x01 | 0x02 | 0x04 | 0x05 | 0x08 | 0x0c | 0x7d)
+            .then(|| (self.long(40), u32::from(self.short(48)) + 1))
+    }
+
+    /// Of Set Features with the keep-alive timeout: the timeout in milliseconds.
+    pub(super) fn sets_keep_alive(&self) -> Option<u32> {
+        (self.0[0] == 0x09 && self.0[40] == 0x0f).then(|| self.word(44))
+    }
+
+    /// Of Property Get for the capabilities.
+    pub(super) fn gets_capabilities(&self) -> bool {
+        self.command() == Command::Fabrics(4) && self.word(44) == 0
+    }
+
     fn short(&self, at: usize) -> u16 {
         u16::from_le_bytes([self.0[at], self.0[at + 1]])
     }
@@ -141,6 +170,11 @@ impl<'a> Cqe<'a> {
         u16::from_le_bytes([self.0[12], self.0[13]])
     }
 
+    /// What the command gives.
+    pub(super) fn value(&self) -> u64 {
+        u64::from_le_bytes(std::array::from_fn(|n| self.0[n]))
+    }
+
     /// The queue that it names; targets may leave it 0.
     pub(super) fn queue(&self) -> u16 {
         u16::from_le_bytes([self.0[10], self.0[11]])
@@ -195,6 +229,11 @@ impl Command {
 
     pub(super) fn is_keep_alive(self, is_admin: bool) -> bool {
         is_admin && self == Command::Plain(Command::KEEP_ALIVE)
+    }
+
+    /// Whether it moves the blocks that it names, and nothing else.
+    pub(super) fn moves_blocks(self) -> bool {
+        matches!(self, Command::Plain(0x01 | 0x02 | 0x05))
     }
 
     /// Whether only the admin queue has it.

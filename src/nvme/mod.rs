@@ -5,6 +5,8 @@
 //! what the controller and the network behind the tap took, transfer of data, and recovery from losses.
 
 mod capsule;
+mod data;
+mod identity;
 mod queue;
 mod rows;
 
@@ -22,10 +24,14 @@ use crate::{
     wire::{self, Aeth, Bth, CmRep, CmReq, NvmeCmReq, Reth},
 };
 use capsule::{CQE, Command, Cqe, Sqe};
+use data::{Gathering, Identified};
 use queue::Queue;
 
 pub use capsule::DataDirection;
-pub use rows::{CommandRow, FIELDS, FailedRow, OperationRow, QueueRow, Report, SCHEMA, TimeRow};
+pub use rows::{
+    CommandRow, ControllerRow, FIELDS, FailedRow, NamespaceRow, OperationRow, QueueRow, Report, SCHEMA,
+    SubsystemRow, TimeRow,
+};
 
 /// Queues beyond this number are not followed.
 const MOST_QUEUES: usize = 1 << 16;
@@ -38,6 +44,10 @@ pub struct Commands {
     /// The queues between a host and a controller of which the host's queue pair is not known.
     half_known: HalfKnown,
     requests: Requests<Request>,
+    gathering: Gathering,
+    identified: Identified,
+    /// Blocks that commands named, by kind.
+    blocks: BTreeMap<Kind, u64>,
     /// Commands that were completed, by kind.
     operations: BTreeMap<Kind, Sums>,
     /// Each with its queue, in their order, as far as they are kept.
@@ -55,7 +65,8 @@ type Kind = (Address, Address, Option<Arc<str>>, bool, Command, Option<u32>);
 #[derive(Debug)]
 struct Way {
     role: Role,
-    transfers: Transfers<u16>,
+    /// Of a command: its number, and where in its data the transfer begins.
+    transfers: Transfers<(u16, u64)>,
 }
 
 impl Way {
@@ -170,7 +181,7 @@ impl Commands {
             self.not_followed += 1;
             return None;
         }
-        self.queues.push(Queue::new(to.src, to.dst, to.qp));
+        self.queues.push(Queue::new(at, to.src, to.dst, to.qp));
         // A queue pair that is used again has another queue.
         self.ways.insert(to, Way::new(Role::ToController(at)));
         self.half_known.add(to, at);
@@ -244,14 +255,17 @@ impl Commands {
         let of = &mut self.queues[at];
         match operation {
             Operation::Send if packet.shape.begins => match Sqe::read(packet.payload) {
-                Some(sqe) => of.begin(&sqe, packet),
+                Some(sqe) => of.begin(&sqe, packet, &mut self.gathering),
                 None if packet.payload.len() < capsule::SQE => self.cut_capsules += 1,
                 None => of.misfits += 1,
             },
-            Operation::Send => of.on_capsule_data(packet),
+            Operation::Send => of.on_capsule_data(packet, &mut self.gathering),
             Operation::ReadResponse => {
-                if let Some((id, is_first)) = way.transfers.read_by(packet.psn) {
-                    of.on_data(id, packet, is_first);
+                if let Some(((id, from), is_first)) = way.transfers.read_by(packet.psn) {
+                    if is_first {
+                        self.gathering.part((at, id), from, packet.psn);
+                    }
+                    of.on_data(id, packet, &mut self.gathering);
                 }
             }
             _ => {}
@@ -272,27 +286,32 @@ impl Commands {
                     .into_iter()
                     .flatten()
                     .flat_map(|way| [&way.transfers.requests, &way.transfers.responses]);
-                let completed = of.complete(&response, packet, progress);
+                let completed =
+                    of.complete(&response, packet, progress, (&mut self.gathering, &mut self.identified));
                 completed.into_iter().for_each(|done| self.count(at, done));
             }
             Operation::Send => of.misfits += 1,
             Operation::ReadRequest => {
-                let Some((reth, id)) = packet.reth.and_then(|reth| Some((reth, of.with_memory(reth)?)))
+                let Some((reth, of_command)) =
+                    packet.reth.and_then(|reth| Some((reth, of.with_memory(reth)?)))
                 else {
                     return;
                 };
                 if let Some(way) = self.ways.get_mut(&to) {
-                    way.transfers.await_read(packet.psn, reth, id);
+                    way.transfers.await_read(packet.psn, reth, of_command);
                 }
-                of.on_read_request(id, packet);
+                of.on_read_request(of_command.0, packet);
             }
             Operation::Write => {
                 let Some(way) = self.ways.get_mut(&packet.key) else { return };
                 if let Some(reth) = packet.reth {
                     way.transfers.writing = of.with_memory(reth);
+                    if let Some((id, from)) = way.transfers.writing {
+                        self.gathering.part((at, id), from, packet.psn);
+                    }
                 }
-                if let Some(id) = way.transfers.writing {
-                    of.on_data(id, packet, false);
+                if let Some((id, _)) = way.transfers.writing {
+                    of.on_data(id, packet, &mut self.gathering);
                 }
             }
             _ => {}
@@ -307,6 +326,12 @@ impl Commands {
         if done.is_counted {
             let kind =
                 (of.host, of.controller, of.subsystem.clone(), of.is_admin(), done.command, done.namespace);
+            if let Some((_, blocks)) = done.blocks.filter(|_| !done.status.is_error()) {
+                match self.blocks.get_mut(&kind) {
+                    Some(sum) => *sum = sum.saturating_add(blocks.into()),
+                    None => drop(self.blocks.insert(kind.clone(), blocks.into())),
+                }
+            }
             done.add_to(self.operations.entry(kind).or_default());
         }
         if self.done.len() < self.keep {

@@ -9,11 +9,12 @@ use std::{
 use super::{
     Packet,
     capsule::{Command, Cqe, Data, SQE, Sqe, Status},
+    data::{Gathered, Gathering, Identified, Who},
 };
 use crate::{
     dissect::Address,
     follow::{Progress, Sums, Time},
-    wire::Reth,
+    wire::{NvmeConnectData, Reth},
 };
 
 /// A submission queue and its completion queue: one connection.
@@ -30,6 +31,8 @@ pub(super) struct Queue {
     pub(super) subsystem: Option<Arc<str>>,
     /// The host's name, of Connect.
     pub(super) host_name: Option<Arc<str>>,
+    /// The place of the queue, for the data of its commands.
+    at: usize,
     pub(super) keep_alive_ms: Option<u32>,
     /// Its set-up shows what it is.
     pub(super) is_proved: bool,
@@ -64,10 +67,23 @@ pub(super) struct Open {
     /// When the last packet of the capsule came.
     sent: i64,
     data: Data,
+    /// The first block that it names, and how many.
+    blocks: Option<(u64, u32)>,
+    /// What its response says is the controller's capabilities, or its number.
+    gives: Option<Gives>,
+    /// The keep-alive timeout that it sets.
+    sets_keep_alive: Option<u32>,
     moved: u64,
     moving: Option<(i64, i64)>,
     /// It waits for no event: its time counts.
     pub(super) is_counted: bool,
+}
+
+/// What the response of a command gives.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Gives {
+    Capabilities,
+    ControllerId,
 }
 
 /// A command that is completed.
@@ -82,6 +98,8 @@ pub(super) struct Done {
     pub(super) start: i64,
     pub(super) status: Status,
     pub(super) bytes: u64,
+    /// The first block that it names, and how many.
+    pub(super) blocks: Option<(u64, u32)>,
     pub(super) time: Time,
 }
 
@@ -99,7 +117,7 @@ pub(super) struct Depth {
 }
 
 impl Queue {
-    pub(super) fn new(host: Address, controller: Address, controller_qp: u32) -> Queue {
+    pub(super) fn new(at: usize, host: Address, controller: Address, controller_qp: u32) -> Queue {
         Queue {
             host,
             controller,
@@ -109,6 +127,7 @@ impl Queue {
             entries: None,
             subsystem: None,
             host_name: None,
+            at,
             keep_alive_ms: None,
             is_proved: false,
             is_nvme: false,
@@ -139,12 +158,23 @@ impl Queue {
         self.number.map_or(self.has_admin_commands, |number| number == 0)
     }
 
+    /// Whether it is the admin queue, where that is known.
+    fn is_admin_for_sure(&self) -> Option<bool> {
+        let known = self.number.map(|number| number == 0);
+        known.or(self.has_admin_commands.then_some(true))
+    }
+
+    /// Of whom its commands are.
+    pub(super) fn who(&self) -> Who {
+        (self.host, self.controller, self.subsystem.clone())
+    }
+
     pub(super) fn has_open(&self, id: u16) -> bool {
         self.open.contains_key(&id)
     }
 
     /// A command.
-    pub(super) fn begin(&mut self, sqe: &Sqe<'_>, packet: &Packet<'_>) {
+    pub(super) fn begin(&mut self, sqe: &Sqe<'_>, packet: &Packet<'_>, gathering: &mut Gathering) {
         let id = sqe.id();
         if self.last_psn.insert(id, packet.psn) == Some(packet.psn) {
             self.sent_again += 1;
@@ -169,6 +199,12 @@ impl Queue {
             start: packet.time,
             sent: packet.time,
             data,
+            blocks: sqe.blocks().filter(|_| !self.is_admin()),
+            gives: match command {
+                Command::CONNECT => Some(Gives::ControllerId),
+                _ => sqe.gets_capabilities().then_some(Gives::Capabilities),
+            },
+            sets_keep_alive: sqe.sets_keep_alive().filter(|_| self.is_admin()),
             moved,
             moving: None,
             is_counted: !command.is_async_event(self.is_admin()),
@@ -178,15 +214,14 @@ impl Queue {
             self.depth.change(packet.time, 1, self.entries);
         }
         self.begun = (!packet.shape.ends).then_some((id, packet.psn));
-        if command == Command::CONNECT
-            && let Some(data) = packet.payload.get(SQE..)
-        {
-            self.read_connect_data(data);
+        gathering.begin((self.at, id), sqe, self.is_admin_for_sure());
+        if let (Data::InCapsule { .. }, Some(data)) = (data, packet.payload.get(SQE..)) {
+            gathering.in_capsule((self.at, id), data);
         }
     }
 
     /// More of the capsule that began last.
-    pub(super) fn on_capsule_data(&mut self, packet: &Packet<'_>) {
+    pub(super) fn on_capsule_data(&mut self, packet: &Packet<'_>, gathering: &mut Gathering) {
         let Some((id, psn)) = self.begun else { return };
         // Packets of one message follow each other; one that is sent again was counted.
         if packet.psn != psn.wrapping_add(1) & 0xff_ffff {
@@ -197,20 +232,24 @@ impl Queue {
             open.sent = packet.time;
             if matches!(open.data, Data::InCapsule { .. }) {
                 open.moved += u64::from(packet.len);
+                gathering.in_capsule((self.at, id), packet.payload);
             }
         }
     }
 
-    /// The command that named this memory.
-    pub(super) fn with_memory(&self, reth: &Reth) -> Option<u16> {
+    /// The command that named this memory, and where in its data the memory begins.
+    pub(super) fn with_memory(&self, reth: &Reth) -> Option<(u16, u64)> {
         let (va, key, n) = (reth.va().0, reth.r_key().0, u64::from(reth.dma_len()));
-        let has = |open: &Open| match open.data {
+        let place = |open: &Open| match open.data {
             Data::Keyed { address, len, rkey } => {
-                rkey == key && va >= address && va.saturating_add(n) <= address.saturating_add(len.into())
+                let is_in = rkey == key
+                    && va >= address
+                    && va.saturating_add(n) <= address.saturating_add(len.into());
+                is_in.then(|| va - address)
             }
-            _ => false,
+            _ => None,
         };
-        self.open.iter().find(|(_, open)| has(open)).map(|(id, _)| *id)
+        self.open.iter().find_map(|(id, open)| Some((*id, place(open)?)))
     }
 
     /// The controller asks for data.
@@ -220,26 +259,61 @@ impl Queue {
         }
     }
 
-    /// A packet of a command's data. `is_first`: of a response.
-    pub(super) fn on_data(&mut self, id: u16, packet: &Packet<'_>, is_first: bool) {
+    /// A packet of a command's data.
+    pub(super) fn on_data(&mut self, id: u16, packet: &Packet<'_>, gathering: &mut Gathering) {
         let Some(open) = self.open.get_mut(&id) else { return };
         open.moves(packet.time);
         open.moved = open.moved.saturating_add(packet.len.into());
-        if is_first && open.command == Command::CONNECT {
-            self.read_connect_data(packet.payload);
-        }
+        gathering.packet((self.at, id), packet.psn, packet.payload, packet.len, packet.shape.ends);
     }
 
-    /// Names of Connect's data, which has 1,024 bytes.
-    fn read_connect_data(&mut self, data: &[u8]) {
-        const NAME: usize = 256;
-        let name = |at: usize| -> Option<Arc<str>> {
-            let name = data.get(at..at + NAME)?;
-            let end = name.iter().position(|&byte| byte == 0).unwrap_or(name.len());
-            (end > 0).then(|| String::from_utf8_lossy(&name[..end]).into())
+    /// What the data of a completed command says of the queue itself.
+    fn name(&mut self, data: &NvmeConnectData) {
+        let name = |bytes: &[u8]| -> Option<Arc<str>> {
+            let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
+            (end > 0).then(|| String::from_utf8_lossy(&bytes[..end]).into())
         };
-        self.subsystem = name(NAME).or_else(|| self.subsystem.take());
-        self.host_name = name(2 * NAME).or_else(|| self.host_name.take());
+        self.subsystem = name(&data.subnqn().0).or_else(|| self.subsystem.take());
+        self.host_name = name(&data.hostnqn().0).or_else(|| self.host_name.take());
+    }
+
+    /// What a completed command tells.
+    fn learn(
+        &mut self,
+        open: &Open,
+        response: &Cqe<'_>,
+        gathered: Option<Gathered>,
+        identified: &mut Identified,
+    ) {
+        // A refused Connect names what it wanted, too.
+        if let Some(data) = gathered.as_ref().and_then(Gathered::connect) {
+            let data = *data;
+            self.name(&data);
+        }
+        if response.status().is_error() || !self.is_nvme && !self.is_proved {
+            return;
+        }
+        if let Some(gathered) = &gathered {
+            identified.learn(&self.who(), gathered);
+        }
+        if let Some(ms) = open.sets_keep_alive {
+            self.keep_alive_ms = Some(ms);
+        }
+        if let Some(gives) = open.gives
+            && let Some(controller) = identified.controller(&self.who())
+        {
+            match gives {
+                Gives::Capabilities => controller.capabilities = Some(response.value()),
+                Gives::ControllerId => controller.id = Some(response.value() as u16),
+            }
+        }
+        if self.is_admin()
+            && let Some(ms) = self.keep_alive_ms
+            && (open.sets_keep_alive.is_some() || open.command == Command::CONNECT)
+            && let Some(controller) = identified.controller(&self.who())
+        {
+            controller.keep_alive_ms = Some(ms);
+        }
     }
 
     /// A response. Returns its command, with those before it if it shows what they are.
@@ -248,8 +322,10 @@ impl Queue {
         response: &Cqe<'_>,
         packet: &Packet<'_>,
         progress: impl Iterator<Item = &'a Progress>,
+        (gathering, identified): (&mut Gathering, &mut Identified),
     ) -> Vec<Done> {
         let id = response.id();
+        let gathered = gathering.take((self.at, id));
         let Some(open) = self.open.remove(&id) else {
             // A response that is sent again is no misfit.
             self.misfits += u64::from(!self.last_psn.contains_key(&id));
@@ -268,7 +344,19 @@ impl Queue {
             Data::Keyed { len, .. } => open.moved.min(len.into()),
             _ => open.moved,
         };
-        let Open { command, namespace, frame, start, is_counted, .. } = open;
+        self.learn(&open, response, gathered, identified);
+        if open.command.moves_blocks()
+            && !response.status().is_error()
+            && let (Some((_, blocks)), Some(namespace)) = (open.blocks, open.namespace)
+            && self.is_nvme
+        {
+            let len = match open.data {
+                Data::Keyed { len, .. } | Data::InCapsule { len } => len,
+                Data::None => 0,
+            };
+            identified.moved(&self.who(), namespace, blocks, len);
+        }
+        let Open { command, namespace, frame, start, is_counted, blocks, .. } = open;
         self.early.push(Done {
             id,
             command,
@@ -278,6 +366,7 @@ impl Queue {
             is_counted,
             status: response.status(),
             bytes,
+            blocks,
             time,
         });
         if !self.decide() {

@@ -3,6 +3,8 @@
 use super::{
     Commands, Kind,
     capsule::DataDirection,
+    data::Identified,
+    identity,
     queue::{Done, Queue},
 };
 use crate::{
@@ -25,6 +27,12 @@ described! {
         pub schema: &'static str,
         /// Queues, in the order in which they were first seen.
         pub queues: Vec<QueueRow>,
+        /// Controllers, as far as commands say what they are.
+        pub controllers: Vec<ControllerRow>,
+        /// Namespaces, as far as commands say what they are.
+        pub namespaces: Vec<NamespaceRow>,
+        /// Subsystems that discovery controllers told of.
+        pub discovered: Vec<SubsystemRow>,
         /// Commands of one kind to one namespace of one subsystem, those that took most time first.
         pub operations: Vec<OperationRow>,
         /// Commands that failed, by kind and status.
@@ -86,6 +94,96 @@ described! {
         pub time: TimeRow,
     }
 
+    /// A controller, as far as the data of its commands was captured.
+    pub struct ControllerRow {
+        /// The host's address.
+        pub host: String,
+        /// The controller's address.
+        pub controller: String,
+        /// The subsystem's NVMe qualified name; `None` where Connect's data was not captured.
+        pub subsystem: Option<String>,
+        /// The controller's number, which the response to Connect gives.
+        pub controller_id: Option<u16>,
+        /// The host's identifier of Connect's data, in hexadecimal.
+        pub host_id: Option<String>,
+        /// The keep-alive timeout in milliseconds, of Connect or Set Features; 0: none.
+        pub keep_alive_ms: Option<u32>,
+        /// The model; this and what follows is of Identify Controller, and `None` where its data was not captured.
+        pub model: Option<String>,
+        /// The serial number.
+        pub serial: Option<String>,
+        /// The firmware's revision.
+        pub firmware: Option<String>,
+        /// Version of the specification.
+        pub version: Option<String>,
+        /// Kind of controller: "I/O", "discovery", "administrative"; `None` before version 1.4, too.
+        pub kind: Option<String>,
+        /// The highest number of a namespace.
+        pub highest_namespace: Option<u32>,
+        /// The most data of a command in bytes; `None` where there is no limit, or the capabilities were not captured.
+        pub most_transfer_bytes: Option<u64>,
+        /// Data that fits into the capsule of a command of an I/O queue, in bytes.
+        pub capsule_data_bytes: Option<u64>,
+        /// The step of keep-alive timeouts in milliseconds; 0: the controller takes none.
+        pub keep_alive_step_ms: Option<u32>,
+        /// Whether it tells how well namespaces can be reached through it (ANA).
+        pub has_ana: Option<bool>,
+        /// Critical warnings of the SMART log, in words; `None` where the log was not captured.
+        pub warnings: Option<Vec<String>>,
+        /// Temperature in degrees Celsius, of the SMART log; `None` where the controller says none.
+        pub temperature_celsius: Option<i32>,
+        /// How much of its life is used in percent, of the SMART log.
+        pub used_percent: Option<u8>,
+        /// Errors of data integrity that were not recovered, of the SMART log.
+        pub media_errors: Option<u64>,
+    }
+
+    /// A namespace, as far as the data of commands was captured.
+    pub struct NamespaceRow {
+        /// The host's address.
+        pub host: String,
+        /// The controller's address.
+        pub controller: String,
+        /// The subsystem's NVMe qualified name; `None` where Connect's data was not captured.
+        pub subsystem: Option<String>,
+        /// Its number.
+        pub namespace: u32,
+        /// Bytes of a block, without metadata: of Identify Namespace, else of Reads and Writes, which name bytes and blocks.
+        pub block_bytes: Option<u64>,
+        /// Bytes of metadata of a block; `None` where Identify Namespace was not captured.
+        pub metadata_bytes: Option<u16>,
+        /// Its size in blocks.
+        pub blocks: Option<u64>,
+        /// Its size in bytes.
+        pub size_bytes: Option<u64>,
+        /// Bytes of it that are in use.
+        pub used_bytes: Option<u64>,
+        /// Its identifier of 128 bits, in hexadecimal.
+        pub nguid: Option<String>,
+        /// Its identifier of 64 bits, in hexadecimal.
+        pub eui64: Option<String>,
+        /// Its UUID.
+        pub uuid: Option<String>,
+        /// How well it can be reached through this controller (ANA): "optimized", "non-optimized", "inaccessible", "persistent loss", "change".
+        pub ana_state: Option<String>,
+    }
+
+    /// A subsystem that a discovery controller told of.
+    pub struct SubsystemRow {
+        /// The discovery controller's address.
+        pub controller: String,
+        /// The subsystem's NVMe qualified name.
+        pub subsystem: String,
+        /// What it is.
+        pub kind: Option<String>,
+        /// The transport: "rdma", "tcp", "fc", "loop", or its number.
+        pub transport: String,
+        /// The address.
+        pub address: String,
+        /// The service: a port.
+        pub service: String,
+    }
+
     /// What the time of commands went to. The parts add up to the whole.
     #[derive(Copy, Default)]
     pub struct TimeRow {
@@ -119,13 +217,17 @@ described! {
         pub completed: u64,
         /// Those of them that failed.
         pub failed: u64,
-        /// Bytes of data.
+        /// Bytes of data that were captured on their way.
         pub data_bytes: u64,
+        /// Blocks that commands without an error named; `None` of commands that name none.
+        pub blocks: Option<u64>,
+        /// Bytes of these blocks; `None` where the size of the namespace's blocks is not known.
+        pub block_bytes: Option<u64>,
         /// Latencies.
         pub latency: Option<Summary>,
         /// Commands per second, from the first command to the last response.
         pub per_second: Option<f64>,
-        /// Bytes of data per second in that time.
+        /// Bytes per second in that time: of the blocks, or of data where their size is not known.
         pub bytes_per_second: Option<f64>,
         /// What the time of the commands went to.
         #[serde(flatten)]
@@ -164,8 +266,14 @@ described! {
         pub command: String,
         /// The namespace.
         pub namespace: Option<u32>,
-        /// Bytes of data.
+        /// Bytes of data that were captured on their way.
         pub data_bytes: u64,
+        /// The first block that it names.
+        pub first_block: Option<u64>,
+        /// The blocks that it names.
+        pub blocks: Option<u32>,
+        /// Bytes of these blocks; `None` where the size of the namespace's blocks is not known.
+        pub block_bytes: Option<u64>,
         /// The status field without the phase tag; 0 is success.
         pub status: u16,
         /// What its time went to.
@@ -190,6 +298,13 @@ impl TimeRow {
     }
 }
 
+impl OperationRow {
+    /// Bytes of the blocks that it moves, or of data, where that is not known.
+    pub fn bytes(&self) -> u64 {
+        self.block_bytes.filter(|_| self.direction != DataDirection::None).unwrap_or(self.data_bytes)
+    }
+}
+
 impl QueueRow {
     /// "admin queue", "queue 3".
     pub fn name(&self) -> String {
@@ -207,7 +322,7 @@ impl Report {
         let completed: u64 = self.queues.iter().map(|queue| queue.completed).sum();
         let of = |direction: DataDirection| {
             let rows = self.operations.iter().filter(|row| row.direction == direction && !row.is_admin);
-            rows.map(|row| row.data_bytes).sum::<u64>()
+            rows.map(OperationRow::bytes).sum::<u64>()
         };
         format!(
             "{} of NVMe, {}; {} read, {} written",
@@ -228,15 +343,19 @@ pub(super) fn report(all: Commands) -> Report {
         shown.push(queue);
     }
     let queues: Vec<QueueRow> = shown.iter().map(|queue| queue_row(queue, end)).collect();
-    let mut operations: Vec<OperationRow> = all.operations.iter().map(operation_row).collect();
+    let operation = |of: (&Kind, &Sums)| operation_row(of, &all);
+    let mut operations: Vec<OperationRow> = all.operations.iter().map(operation).collect();
     operations.sort_by_key(|row| (row.is_admin, std::cmp::Reverse(row.time.latency_ns)));
     let command = |(at, done): &(usize, Done)| {
         let place = places.get(*at).copied().flatten()?;
-        Some(command_row(done, place, shown.get(place)?))
+        Some(command_row(done, place, shown.get(place)?, &all.identified))
     };
     let mut report = Report {
         schema: SCHEMA,
         queues,
+        controllers: identity::controllers(&all.identified),
+        namespaces: identity::namespaces(&all.identified),
+        discovered: identity::discovered(&all.identified),
         operations,
         failed: failed(&shown),
         commands: all.done.iter().filter_map(command).collect(),
@@ -276,9 +395,19 @@ fn queue_row(queue: &Queue, end: i64) -> QueueRow {
     }
 }
 
-fn operation_row((kind, sums): (&Kind, &Sums)) -> OperationRow {
+fn operation_row((kind, sums): (&Kind, &Sums), all: &Commands) -> OperationRow {
     let &(host, controller, ref subsystem, is_admin, command, namespace) = kind;
-    let [per_second, bytes_per_second] = sums.per_second();
+    let [per_second, data_per_second] = sums.per_second();
+    let blocks = all.blocks.get(kind).copied();
+    let who = (host, controller, subsystem.clone());
+    let size = namespace.and_then(|namespace| all.identified.block_bytes(&who, namespace));
+    let block_bytes = blocks.zip(size).and_then(|(blocks, size)| blocks.checked_mul(size));
+    let is_moved = command.direction() != DataDirection::None && sums.bytes > 0;
+    // In the same time.
+    let of_blocks = block_bytes
+        .filter(|_| is_moved)
+        .zip(data_per_second)
+        .map(|(bytes, rate)| rate * bytes as f64 / sums.bytes as f64);
     let address = |address: Address| address.to_string();
     OperationRow {
         host: address(host),
@@ -291,8 +420,10 @@ fn operation_row((kind, sums): (&Kind, &Sums)) -> OperationRow {
         completed: sums.latency.count(),
         failed: sums.failed,
         data_bytes: sums.bytes,
+        blocks,
+        block_bytes,
         per_second,
-        bytes_per_second,
+        bytes_per_second: of_blocks.or(data_per_second),
         latency: sums.latency.summary(),
         time: sums.time.into(),
     }
@@ -314,7 +445,9 @@ fn failed(shown: &[&Queue]) -> Vec<FailedRow> {
     rows.collect()
 }
 
-fn command_row(done: &Done, at: usize, queue: &Queue) -> CommandRow {
+fn command_row(done: &Done, at: usize, queue: &Queue, identified: &Identified) -> CommandRow {
+    let size = done.namespace.filter(|_| done.blocks.is_some());
+    let size = size.and_then(|namespace| identified.block_bytes(&queue.who(), namespace));
     CommandRow {
         queue: at,
         frame: done.frame,
@@ -323,6 +456,9 @@ fn command_row(done: &Done, at: usize, queue: &Queue) -> CommandRow {
         command: done.command.name(queue.is_admin()).into_owned(),
         namespace: done.namespace,
         data_bytes: done.bytes,
+        first_block: done.blocks.map(|(first, _)| first),
+        blocks: done.blocks.map(|(_, blocks)| blocks),
+        block_bytes: done.blocks.zip(size).and_then(|((_, blocks), size)| size.checked_mul(blocks.into())),
         status: done.status.0,
         time: done.time.into(),
     }
@@ -370,6 +506,7 @@ fn findings(report: &Report, shown: &[&Queue], end: i64) -> Vec<String> {
         }
         all.extend(recovery(&who, row.time.recovering_ns, row.time.latency_ns));
     }
+    all.extend(identity::findings(report));
     for row in &report.failed {
         let queue = &report.queues[row.queue];
         all.push(format!(

@@ -4,7 +4,8 @@ use rdmawire::{
     capture::{self, Source},
     dissect::{Dissection, dissect},
     nvme::{Commands, DataDirection, Report},
-    wire::Kind,
+    opcode::Operation,
+    wire::{Header, Kind, RKey, Reth, VirtualAddress},
 };
 
 use crate::support::{
@@ -50,6 +51,117 @@ fn every_command_of_a_host_is_found() {
         assert_eq!(time.controller_ns + time.data_ns + time.recovering_ns, time.latency_ns, "{row:?}");
     }
     assert!(all.commands.iter().all(|row| row.time.recovering_ns == 0));
+}
+
+/// What `nvme list`, `nvme id-ctrl`, `nvme id-ns` and `nvme discover` printed on the host.
+#[test]
+fn data_of_commands_says_what_the_host_was_told() {
+    let all = report(CAPTURE, usize::MAX, |_, _| true);
+    let [_, disk] = &all.controllers[..] else { panic!("{:#?}", all.controllers) };
+    assert_eq!(disk.subsystem.as_deref(), Some("nqn.2026-11.lab:ram"));
+    let said = [&disk.model, &disk.serial, &disk.firmware, &disk.version, &disk.kind].map(Option::as_deref);
+    assert_eq!(said, ["Linux", "6e9bcb4f1869d8d35636", "6.1.0-56", "1.3.0", "I/O"].map(Some));
+    // mdts is 8, and pages have 4 KiB; CTRATT says that keep-alive is by traffic, CMIC that there is ANA.
+    assert_eq!((disk.most_transfer_bytes, disk.capsule_data_bytes), (Some(1 << 20), Some(4096)));
+    assert_eq!((disk.controller_id, disk.keep_alive_ms, disk.has_ana), (Some(1), Some(5000), Some(true)));
+    assert_eq!(disk.host_id.as_deref(), Some("599bd7425bb642dfaba4e83d0ce513c1"));
+    // The SMART log says no temperature.
+    assert_eq!((disk.warnings.as_deref(), disk.temperature_celsius), (Some(&[][..]), None));
+    let [space] = &all.namespaces[..] else { panic!("{:#?}", all.namespaces) };
+    assert_eq!((space.namespace, space.block_bytes, space.metadata_bytes), (1, Some(512), Some(0)));
+    assert_eq!(
+        (space.blocks, space.size_bytes, space.used_bytes),
+        (Some(0x2_0000), Some(1 << 26), Some(1 << 26))
+    );
+    assert_eq!(
+        (space.ana_state.as_deref(), space.uuid.as_ref().map(String::len)),
+        (Some("optimized"), Some(36))
+    );
+    let found: Vec<_> = all
+        .discovered
+        .iter()
+        .map(|row| [&*row.subsystem, &*row.transport, &*row.address, &*row.service])
+        .collect();
+    let at = ["rdma", "10.77.0.2", "4420"];
+    let [discovery, ram] = ["nqn.2014-08.org.nvmexpress.discovery", "nqn.2026-11.lab:ram"];
+    assert_eq!(found, [discovery, ram].map(|name| [name, at[0], at[1], at[2]]));
+    for row in all.operations.iter().filter(|row| ["Read", "Write"].contains(&&*row.command)) {
+        assert_eq!(row.block_bytes, Some(row.data_bytes), "{row:?}");
+    }
+    let zeroes = all.operations.iter().find(|row| row.command == "Write Zeroes").unwrap();
+    assert_eq!((zeroes.data_bytes, zeroes.blocks, zeroes.block_bytes), (0, Some(8), Some(4096)));
+    let [mut reads, mut blocks] = [0; 2];
+    for row in all.commands.iter().filter(|row| row.command == "Read") {
+        reads += 1;
+        blocks += u64::from(row.blocks.unwrap());
+        assert_eq!(row.block_bytes, Some(row.data_bytes), "{row:?}");
+    }
+    let read = all.operations.iter().find(|row| row.command == "Read" && !row.is_admin).unwrap();
+    assert_eq!((reads, Some(blocks)), (read.completed, read.blocks));
+}
+
+/// Reads and Writes name their bytes and their blocks. Where the data itself was not captured, that is what they moved.
+#[test]
+fn blocks_have_a_size_without_identify() {
+    let all = report(CAPTURE, usize::MAX, |number, d| number > 1000 && !d.has(Kind::Mad) && number < 4500);
+    let sizes: Vec<_> =
+        all.namespaces.iter().map(|row| (row.block_bytes, row.blocks, row.metadata_bytes)).collect();
+    assert_eq!(sizes, [(Some(512), None, None)]);
+    let no_data = report(CAPTURE, usize::MAX, |_, d| !d.has(Kind::Reth) || d.payload_len() == 0);
+    let whole = report(CAPTURE, usize::MAX, |_, _| true);
+    let read = |all: &Report| {
+        let row = all.operations.iter().find(|row| row.command == "Read" && !row.is_admin).unwrap();
+        (row.data_bytes, row.block_bytes)
+    };
+    assert_eq!(read(&no_data), (0, read(&whole).1));
+    assert!(read(&no_data).1 > Some(1_000_000));
+}
+
+/// Data is taken for what a command asked only where its address and key say so, and as far as nothing of it is missing.
+#[test]
+fn data_that_is_not_proved_says_nothing() {
+    let changed = |change: &dyn Fn(Reth) -> Reth| {
+        let mut commands = Commands::keeping(0);
+        let mut source = capture::open(CAPTURE.as_ref()).unwrap();
+        let mut number = 0;
+        while let Some(record) = source.next().unwrap() {
+            number += 1;
+            let mut frame = record.frame.to_vec();
+            let d = dissect(record.link, record.frame, record.wire_len);
+            if let (Some(&reth), Some(at), Some(true)) = (
+                d.get::<Reth>(),
+                d.offset(Kind::Reth),
+                d.opcode().map(|o| o.shape().operation == Some(Operation::Write)),
+            ) {
+                frame[at..at + Reth::LEN].copy_from_slice(change(reth).bytes());
+            }
+            // No ICRC says anything.
+            if d.has(Kind::Bth) {
+                let last = frame.len() - 1;
+                frame[last] ^= 1;
+            }
+            let record = capture::Record { frame: &frame, ..record };
+            commands.push(number, &record, &dissect(record.link, record.frame, record.wire_len));
+        }
+        let report = commands.finish();
+        let models = report.controllers.iter().filter(|row| row.model.is_some()).count();
+        (models, report.namespaces.iter().filter(|row| row.blocks.is_some()).count())
+    };
+    assert_eq!(changed(&|reth| reth), (2, 1));
+    assert_eq!(changed(&|reth| reth.with_r_key(RKey(reth.r_key().0 ^ 0x100))), (0, 0));
+    // Behind its memory, or in its middle.
+    assert_eq!(changed(&|reth| reth.with_va(VirtualAddress(reth.va().0 + 4096))), (0, 0));
+    assert_eq!(changed(&|reth| reth.with_va(VirtualAddress(reth.va().0 + 8)).with_dma_len(1)), (0, 0));
+    // The second of four packets of each Identify of the discovery's and the disk's controllers: what is behind it is left out.
+    let gap = report(CAPTURE, usize::MAX, |number, _| ![59, 74, 146, 311].contains(&number));
+    for row in &gap.controllers {
+        assert!(row.model.is_some() && row.highest_namespace.is_some(), "{row:?}");
+        assert_eq!(row.capsule_data_bytes, None);
+    }
+    for bytes in [60, 150, 500] {
+        let cut = report(CAPTURE, bytes, |_, _| true);
+        assert!(cut.controllers.iter().all(|row| row.highest_namespace.is_none()), "{bytes}");
+    }
 }
 
 /// Without its set-up, a queue is known by commands and responses that fit each other.

@@ -13,7 +13,7 @@ use rdmawire::{
     frame::Uppers,
     nvme,
     opcode::Opcode,
-    upper::{Message, Protocol},
+    upper::{self, Message, Protocol, data_of},
     wire::*,
 };
 
@@ -107,6 +107,82 @@ fn commands_of_nvme_have_their_tables() {
     assert_eq!(kind(sqe.with_cdw10(Le(Hex32(0x03ff_0002)))), Some(Kind::NvmeSqe));
     // No number of blocks.
     assert_eq!(kind(sqe.with_length(Le(4097))), Some(Kind::NvmeSqe));
+}
+
+/// What commands move is read where the frame shows it: Identify, logs, and Connect's data, in its capsule too. The key decides, not the data.
+#[test]
+fn data_of_nvme_has_tables() {
+    let mut found = BTreeMap::<Kind, u32>::new();
+    let (mut models, mut hosts, mut last) = (Vec::new(), BTreeSet::new(), None);
+    each("nvme_basic", |_, record, d| {
+        for layer in d.layers().iter().filter(|layer| layer.kind.layer().starts_with("nvme_")) {
+            *found.entry(layer.kind).or_default() += 1;
+        }
+        let id = d.get::<NvmeIdController>();
+        models.extend(id.map(|id| (id.sn().as_str().to_owned(), id.mdts(), id.ver().0.0)));
+        hosts.extend(d.get::<NvmeConnectData>().map(|data| data.hostnqn().as_str().to_owned()));
+        if id.is_some() {
+            last = Some((record.link.0, record.frame.to_vec(), record.wire_len));
+            assert!(
+                dissect(Link(record.link.0), record.frame, record.wire_len)
+                    .get::<NvmeIdController>()
+                    .is_none()
+            );
+        }
+    });
+    let serials: Vec<_> =
+        models.iter().map(|(serial, mdts, version)| (serial.trim_end(), *mdts, *version)).collect();
+    let [discovery, disk] = ["3d7292925f57f010d6e9", "6e9bcb4f1869d8d35636"];
+    assert_eq!(
+        serials,
+        [(discovery, 0, 0x1_0300), (discovery, 0, 0x1_0300), (disk, 8, 0x1_0300), (disk, 8, 0x1_0300)]
+    );
+    let host = "nqn.2014-08.org.nvmexpress:uuid:599bd742-5bb6-42df-aba4-e83d0ce513c1".to_owned();
+    assert_eq!(hosts.into_iter().collect::<Vec<_>>(), [host]);
+    // Two by READ responses, one in its capsule.
+    assert_eq!(found[&Kind::NvmeConnectData], 3);
+    for kind in [
+        Kind::NvmeIdNamespace,
+        Kind::NvmeLbaFormat,
+        Kind::NvmeNsId,
+        Kind::NvmeSmartLog,
+        Kind::NvmeAnaGroup,
+        Kind::NvmeDiscoveryLog,
+        Kind::NvmeIdSubsystem,
+    ] {
+        assert!(found.get(&kind) > Some(&0), "{kind:?}: {found:?}");
+    }
+    // The same data with no command that named its memory.
+    let frame = last.unwrap();
+    let mut nobody = Uppers::default();
+    assert!(nobody.know(dissect(Link(frame.0), &frame.1, frame.2)).get::<NvmeIdController>().is_none());
+}
+
+/// Any bytes are data of any kind, of any length: what does not fit has fewer headers.
+#[test]
+fn data_of_any_bytes_is_read() {
+    let mut random = crate::properties::Random::new(11);
+    for round in 0..2000 {
+        let len = random.below(6000);
+        let fill = round % 5;
+        let bytes: Vec<u8> = (0..len)
+            .map(|at| match fill {
+                0 => 0,
+                1 => 0xff,
+                2 => u8::from(at % 4 == 0),
+                _ => random.next() as u8,
+            })
+            .collect();
+        for kind in Kind::ALL.iter().filter(|kind| kind.is_of_message()) {
+            let parts = data_of(*kind, &bytes);
+            assert!(parts.end() <= len && parts.len() <= upper::Parts::MOST);
+            let mut at = 0;
+            for part in parts.iter() {
+                assert_eq!(part.at, at, "{kind:?}");
+                at += part.len;
+            }
+        }
+    }
 }
 
 /// Logins, texts and logouts of iSCSI have tables of their own, and so have PDUs that only their queue pair tells.
@@ -349,6 +425,12 @@ fn fields_have_the_values_that_tshark_gives_them() {
         "nvme.cqe.status",
         "nvme.cmd.slba",
         "nvme.fabrics.cmd.connect.qid",
+        "nvme.cmd.identify.ctrl.mdts",
+        "nvme.cmd.identify.ctrl.nn",
+        "nvme.cmd.identify.ns.flbas",
+        "nvme.cmd.get_logpage.smart.asc",
+        "nvme.cmd.get_logpage.identify.numrec",
+        "nvme.cmd.get_logpage.ana.grp.nns",
         "iscsi.login.nsg",
         "iscsi.cmdsn",
         "iscsi.maxcmdsn",

@@ -49,6 +49,18 @@ pub struct Input<'a> {
     pub wire_len: u32,
 }
 
+/// What the data of commands begins with.
+const DATA: [Kind; 8] = [
+    Kind::NvmeConnectData,
+    Kind::NvmeIdController,
+    Kind::NvmeIdNamespace,
+    Kind::NvmeNsIdentifier,
+    Kind::NvmeSmartLog,
+    Kind::NvmeAnaLog,
+    Kind::NvmeDiscoveryLog,
+    Kind::NvmeDiscoveryEntry,
+];
+
 impl<'a> Input<'a> {
     pub fn new(data: &'a [u8]) -> Option<Self> {
         let ([link, how, n @ ..], frame) = data.split_first_chunk::<4>()?;
@@ -64,7 +76,10 @@ impl<'a> Input<'a> {
         if how & 4 != 0 {
             options.roce_ports[1] = 4792;
         }
-        options.upper = Protocol::ALL.get((how >> 3).wrapping_sub(1) as usize).copied();
+        // A protocol, or what a command named.
+        let upper = (how >> 3).wrapping_sub(1) as usize;
+        options.upper = Protocol::ALL.get(upper).copied();
+        options.data = upper.checked_sub(Protocol::ALL.len()).and_then(|n| DATA.get(n)).copied();
         let link = LINKS[*link as usize % LINKS.len()];
         Some(Input { link, options, frame, wire_len: wire_len as u32 })
     }

@@ -72,7 +72,8 @@ macro_rules! for_each_header {
             SmpPath CmReq CmMra CmRej CmRep CmRtu CmDreq CmDrep
             CmSidrReq CmSidrRep CmLap CmApr IpCm NvmeCmReq NvmeCmRep NvmeCmRej RpcRdma RpcRdmaRead RpcRdmaChunk RpcRdmaSegment RpcRdmaEnd RpcRdmaError RpcRdmaVersions Rpc
             RpcCall Nfs3Call Nfs4Call RpcReply RpcAuth RpcAccept NfsTag NfsCompound NfsOperation NvmeSqe NvmeRw NvmeConnect NvmePropertyAccess NvmeFabrics
-            NvmeCqe Iser Iscsi IscsiCommand IscsiResponse IscsiLoginReq IscsiLoginRsp IscsiRequest IscsiReply Srp SrpCmd SrpRsp SrpDescriptor SrpIndirect SrpLoginReq SrpLoginRsp SrpLoginRej SmbdNegotiateReq
+            NvmeCqe NvmeConnectData NvmeIdController NvmeIdAbilities NvmeIdSubsystem NvmeIdFabrics NvmeIdNamespace NvmeLbaFormat NvmeNsIdentifier
+            NvmeSmartLog NvmeAnaLog NvmeAnaGroup NvmeDiscoveryLog NvmeDiscoveryEntry Iser Iscsi IscsiCommand IscsiResponse IscsiLoginReq IscsiLoginRsp IscsiRequest IscsiReply Srp SrpCmd SrpRsp SrpDescriptor SrpIndirect SrpLoginReq SrpLoginRsp SrpLoginRej SmbdNegotiateReq
             SmbdNegotiateRsp SmbdData Smb2 Smb2Buffer Rds SmcLlc SmcConfirmLink SmcAddLink SmcDeleteLink SmcTestLink SmcConfirmRkey SmcDeleteRkey SmcOther SmcCdc
             Lnet LnetParameters LnetHeader LnetCookie LnetPutAck LnetMemory LnetFragment LnetCompletion IpoibHeader IpoibArp IpoibIpv4 IpoibIpv6
         )

@@ -145,6 +145,8 @@ pub struct Options {
     /// What messages of the packet's queue pair are read as, where its set-up said it. Without that, only messages are read that say themselves
     /// what they are.
     pub upper: Option<Protocol>,
+    /// The header that the data of this packet begins with, where a command said it that named its memory. Nothing in the data does.
+    pub data: Option<Kind>,
 }
 
 /// Most ports of tunnels that [`Options`] have.
@@ -194,7 +196,12 @@ impl Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { roce_ports: [ROCE_PORT, 0], tunnels: [(0, Kind::Payload); MAX_PORTS], upper: None }
+        Options {
+            roce_ports: [ROCE_PORT, 0],
+            tunnels: [(0, Kind::Payload); MAX_PORTS],
+            upper: None,
+            data: None,
+        }
     }
 }
 
@@ -558,6 +565,13 @@ impl<'a> Dissection<'a> {
     #[must_use]
     pub fn with_upper(mut self, protocol: Protocol) -> Self {
         self.options.upper = Some(protocol);
+        self
+    }
+
+    /// The dissection with its data read as what begins with this header: what [`Options::data`] does, when it is known later.
+    #[must_use]
+    pub fn with_data(mut self, kind: Kind) -> Self {
+        self.options.data = Some(kind);
         self
     }
 

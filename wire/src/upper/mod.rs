@@ -19,6 +19,7 @@ mod srp;
 
 pub use application::Application;
 pub use nfs::{ReadOrWrite, result_of};
+pub use nvme::{data_of, kind_of_data};
 pub use parts::{Part, Parts};
 
 use crate::named;

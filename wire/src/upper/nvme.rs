@@ -1,6 +1,6 @@
 //! NVMe over RDMA: commands. Responses say nothing by which they could be known. And what set-ups of its queues carry.
 
-use super::{Message, parts::Reader};
+use super::{Message, Parts, parts::Reader};
 use crate::wire::*;
 
 /// Whether it can only be a command: its data is described by an SGL that NVMe over Fabrics allows, all that is reserved is zero, and it
@@ -28,7 +28,99 @@ pub(super) fn read(reader: &mut Reader<'_>, len: Option<usize>) -> Option<()> {
         return reader.take::<NvmeCqe>().map(|_| ());
     }
     let kind = kind_of(NvmeSqe::view(reader.left())?.0);
-    reader.take_as::<NvmeSqe>(kind).map(|_| ())
+    let sqe = reader.take_as::<NvmeSqe>(kind)?;
+    // On the queues that Linux's hosts connect after the first, the data is in the capsule.
+    let has_data = kind == Kind::NvmeConnect && sqe.sgl() == NvmeSgl(0x01) && sqe.address().0.0 == 0;
+    if has_data { read_data(reader, Kind::NvmeConnectData) } else { Some(()) }
+}
+
+/// The header that the data of a command begins with, where it is read. `is_admin`: whether the queue is the admin queue; `None` where that is not
+/// known, and a command tells it by its code.
+pub fn kind_of_data(sqe: &NvmeSqe, is_admin: Option<bool>) -> Option<Kind> {
+    const IDENTIFY: u8 = 0x06;
+    const GET_LOG_PAGE: u8 = 0x02;
+    let low = sqe.cdw10().0.0 as u8;
+    match sqe.opcode().0 {
+        code if NvmeOpcode(code) == NvmeOpcode::FABRICS => {
+            (sqe.nsid().0 as u8 == NvmeFabricsType::CONNECT.0).then_some(Kind::NvmeConnectData)
+        }
+        IDENTIFY if is_admin != Some(false) => Some(match low {
+            0 => Kind::NvmeIdNamespace,
+            1 => Kind::NvmeIdController,
+            3 => Kind::NvmeNsIdentifier,
+            _ => return None,
+        }),
+        GET_LOG_PAGE if is_admin == Some(true) => {
+            let offset = u64::from(sqe.cdw12().0.0) | u64::from(sqe.cdw13().0.0) << 32;
+            Some(match low {
+                0x02 if offset == 0 => Kind::NvmeSmartLog,
+                0x0c if offset == 0 => Kind::NvmeAnaLog,
+                0x70 if offset == 0 => Kind::NvmeDiscoveryLog,
+                // Its head has as many bytes as an entry.
+                0x70 if offset.is_multiple_of(NvmeDiscoveryLog::LEN as u64) => Kind::NvmeDiscoveryEntry,
+                _ => return None,
+            })
+        }
+        _ => None,
+    }
+}
+
+/// The headers of a command's data that begins with this one, as far as its bytes are there.
+pub fn data_of(kind: Kind, bytes: &[u8]) -> Parts {
+    let mut reader = Reader::new(bytes);
+    read_data(&mut reader, kind);
+    reader.finish()
+}
+
+fn read_data(reader: &mut Reader<'_>, kind: Kind) -> Option<()> {
+    match kind {
+        Kind::NvmeConnectData => reader.take::<NvmeConnectData>().map(|_| ()),
+        Kind::NvmeIdController => {
+            reader.take::<NvmeIdController>()?;
+            reader.take::<NvmeIdAbilities>()?;
+            reader.bytes(Kind::NvmeIdRest, 224)?;
+            reader.take::<NvmeIdSubsystem>()?;
+            reader.bytes(Kind::NvmeIdRest, 768)?;
+            reader.take::<NvmeIdFabrics>().map(|_| ())
+        }
+        Kind::NvmeIdNamespace => {
+            /// Namespaces with protection of 64 bits have up to 64; the list of headers has room for these.
+            const FORMATS: u8 = 16;
+            let formats = reader.take::<NvmeIdNamespace>()?.nlbaf();
+            (0..=formats.min(FORMATS - 1)).try_for_each(|_| reader.take::<NvmeLbaFormat>().map(|_| ()))
+        }
+        Kind::NvmeNsIdentifier => {
+            while NvmeNsIdentifier::view(reader.left())?.0.nidt() != NvmeIdentifierType(0) {
+                let len = reader.take::<NvmeNsIdentifier>()?.nidl();
+                reader.bytes(Kind::NvmeNsId, len.into())?;
+            }
+            Some(())
+        }
+        Kind::NvmeSmartLog => reader.take::<NvmeSmartLog>().map(|_| ()),
+        Kind::NvmeAnaLog => {
+            let groups = reader.take::<NvmeAnaLog>()?.ngrps().0;
+            (0..groups).try_for_each(|_| {
+                let namespaces = reader.take::<NvmeAnaGroup>()?.nnsids().0;
+                reader.bytes(Kind::NvmeAnaNamespaces, (namespaces as usize).checked_mul(4)?).map(|_| ())
+            })
+        }
+        Kind::NvmeDiscoveryLog => {
+            let entries = reader.take::<NvmeDiscoveryLog>()?.numrec().0;
+            (0..entries).try_for_each(|_| discovery_entry(reader))
+        }
+        Kind::NvmeDiscoveryEntry => {
+            while !reader.left().is_empty() {
+                discovery_entry(reader)?;
+            }
+            Some(())
+        }
+        _ => None,
+    }
+}
+
+fn discovery_entry(reader: &mut Reader<'_>) -> Option<()> {
+    reader.take::<NvmeDiscoveryEntry>()?;
+    reader.bytes(Kind::NvmeDiscoveryTransport, 256).map(|_| ())
 }
 
 /// Which table a command has.

@@ -614,6 +614,40 @@ kinds! {
     NvmeFabrics "nvme" header message;
     /// NVMe response.
     NvmeCqe "nvme" header message;
+    /// Data of Connect.
+    NvmeConnectData "nvme_connect" header message;
+    /// Identify Controller of NVMe.
+    NvmeIdController "nvme_controller" header message;
+    /// What a controller of NVMe can do.
+    NvmeIdAbilities "nvme_controller" header part message;
+    /// Reserved bytes of Identify Controller.
+    NvmeIdRest "nvme_controller" "NVMe Identify Controller rest" part message;
+    /// The subsystem that Identify Controller names.
+    NvmeIdSubsystem "nvme_controller" header part message;
+    /// What Fabrics adds to Identify Controller.
+    NvmeIdFabrics "nvme_controller" header part message;
+    /// Identify Namespace of NVMe.
+    NvmeIdNamespace "nvme_namespace" header message;
+    /// Format of blocks.
+    NvmeLbaFormat "nvme_lba_format" header message;
+    /// Head of an identifier of a namespace.
+    NvmeNsIdentifier "nvme_identifier" header message;
+    /// The identifier.
+    NvmeNsId "nvme_identifier" "NVMe identifier" part message;
+    /// SMART log.
+    NvmeSmartLog "nvme_smart" header message;
+    /// Log of Asymmetric Namespace Access.
+    NvmeAnaLog "nvme_ana" header message;
+    /// Group of it.
+    NvmeAnaGroup "nvme_ana_group" header message;
+    /// Namespaces of the group.
+    NvmeAnaNamespaces "nvme_ana_group" "NVMe ANA namespaces" part message;
+    /// Head of a discovery log.
+    NvmeDiscoveryLog "nvme_discovery" header message;
+    /// Entry of a discovery log.
+    NvmeDiscoveryEntry "nvme_discovery_entry" header message;
+    /// The transport's part of it.
+    NvmeDiscoveryTransport "nvme_discovery_entry" "NVMe discovery transport" part message;
     /// iSER header.
     Iser "iser" header message;
     /// iSCSI's basic header segment.

@@ -33,6 +33,9 @@ mod message;
 mod mrc;
 mod notice;
 mod nvme;
+mod nvme_identify;
+mod nvme_log;
+mod nvme_namespace;
 mod pds;
 mod perf;
 mod perf_more;
@@ -65,6 +68,7 @@ pub use value::{
 pub use {
     attribute::*, bth::*, cm::*, cm_value::*, congestion_control::*, erf::*, ethernet::*, ext::*,
     infiniband::*, ip::*, ipoib::*, iscsi::*, lldp::*, lnet::*, mac_control::*, mad::*, mad_value::*,
-    message::*, mrc::*, notice::*, nvme::*, pds::*, perf::*, perf_more::*, rpc::*, sa::*, secure::*, ses::*,
-    smc::*, smp::*, storage::*, tag::*, telemetry::*, tunnel::*, uet_value::*,
+    message::*, mrc::*, notice::*, nvme::*, nvme_identify::*, nvme_log::*, nvme_namespace::*, pds::*,
+    perf::*, perf_more::*, rpc::*, sa::*, secure::*, ses::*, smc::*, smp::*, storage::*, tag::*,
+    telemetry::*, tunnel::*, uet_value::*,
 };

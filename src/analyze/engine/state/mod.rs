@@ -138,7 +138,7 @@ fn stated(options: &Options) -> Vec<(String, String)> {
         reference,
     } = options;
     // What a message is read as is nothing that an analysis is given.
-    let crate::dissect::Options { roce_ports, tunnels, upper: _ } = dissect;
+    let crate::dissect::Options { roce_ports, tunnels, upper: _, data: _ } = dissect;
     let all: [(&str, &dyn fmt::Debug); 14] = [
         ("roce_ports", roce_ports),
         ("tunnels", tunnels),

@@ -4,7 +4,7 @@ use super::{Body, Visitor, Walk, clip};
 use crate::{
     dissect::{Numbers, Problem},
     opcode::{Chain, Opcode},
-    upper::{Application, Message, Protocol, nvme},
+    upper::{Application, Message, Protocol, data_of, nvme},
     wire::*,
 };
 
@@ -84,6 +84,10 @@ impl<V: Visitor> Walk<'_, '_, V> {
         }
         if V::DETAIL && opcode.begins_send() {
             self.message(opcode);
+        } else if V::DETAIL
+            && let Some(kind) = self.options.data
+        {
+            self.data(kind);
         }
         Some(())
     }
@@ -156,6 +160,17 @@ impl<V: Visitor> Walk<'_, '_, V> {
         }
         // These are headers within the payload, which contains all of them.
         self.at = from;
+    }
+
+    /// Data of a command of an upper layer, which says what it is.
+    #[cold]
+    fn data(&mut self, kind: Kind) {
+        let from = self.at;
+        let end = self.body.as_ref().map_or(from, |body| body.end.saturating_sub(body.pad as usize));
+        let bytes = self.frame.get(from..end.min(self.captured)).unwrap_or(&[]);
+        for part in data_of(kind, bytes).iter() {
+            self.visitor.header(part.kind, from + part.at, part.len);
+        }
     }
 
     /// A message of an upper layer, where it can only be one, or its queue pair is for that.
