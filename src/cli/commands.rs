@@ -183,10 +183,16 @@ fn operation_cells(row: &OperationRow) -> Vec<String> {
     ]
 }
 
-const COMMAND: [Column; 9] = [
+const COMMAND: [Column; 12] = [
     number("frame", "The first frame of the command."),
     number("#", "Number of its connection."),
     words("operation", "Name of the operation; of an NFSv4 compound, all of them."),
+    words(
+        "file",
+        "Of NFS: the file, or the directory of the name: the CRC-32 of its handle, as Wireshark has it.",
+    ),
+    words("name", "Of NFS: the name that it is about."),
+    number("offset", "Of NFS: the first byte that it reads, writes or commits."),
     number("id", "Its number: XID, task tag, tag, message ID or sequence."),
     number("size", "The application's bytes, where the command or its answer says them."),
     number("data", "Bytes that READs and WRITEs of its memory moved."),
@@ -200,6 +206,9 @@ fn command_cells(row: &CommandRow) -> Vec<String> {
         count(row.frame),
         row.connection.to_string(),
         row.detail.clone().unwrap_or_else(|| row.operation.clone().into_owned()),
+        row.file.clone().unwrap_or_default(),
+        row.name.clone().unwrap_or_default(),
+        row.offset.map_or(String::new(), count),
         format!("{:#x}", row.id),
         row.size_bytes.map_or(String::new(), bytes),
         if row.data_bytes > 0 { bytes(row.data_bytes) } else { String::new() },

@@ -61,6 +61,8 @@ pub(super) struct Asked {
     /// The application's bytes, where the request says them.
     pub(super) size: Option<u64>,
     pub(super) memory: Vec<Memory>,
+    /// Which file it is about, where it says that.
+    pub(super) about: About,
     /// Of NFS: program, version, procedure and operations, by which its reply is read.
     pub(super) rpc: Option<rpc::Called>,
     /// Nothing answers.
@@ -73,12 +75,25 @@ impl Asked {
             id,
             operation: operation.into(),
             detail: None,
+            about: About::default(),
             size: None,
             memory: Vec::new(),
             rpc: None,
             is_final: false,
         }
     }
+}
+
+/// Which part of which file a request is about.
+#[derive(Clone, Debug, Default)]
+pub(super) struct About {
+    /// The hash of the file's handle.
+    pub(super) file: Option<u32>,
+    /// A name in that directory; two of a renamed file.
+    pub(super) name: Option<String>,
+    pub(super) offset: Option<u64>,
+    /// The bytes that are wanted.
+    pub(super) count: Option<u32>,
 }
 
 /// A reply.
@@ -138,6 +153,7 @@ pub(super) struct Done {
     pub(super) by_client: bool,
     pub(super) operation: Cow<'static, str>,
     pub(super) detail: Option<String>,
+    pub(super) about: About,
     pub(super) frame: u64,
     pub(super) reply_frame: u64,
     pub(super) start: i64,
@@ -302,6 +318,7 @@ impl Conversation {
             by_client,
             operation: open.asked.operation,
             detail: open.asked.detail,
+            about: open.asked.about,
             frame: open.frame,
             reply_frame: whole.frame,
             start: open.start,

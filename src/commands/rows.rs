@@ -164,6 +164,14 @@ described! {
         pub operation: Cow<'static, str>,
         /// All operations of a compound.
         pub detail: Option<String>,
+        /// Of NFS: the file that it is about, or the directory in which the name is: the CRC-32 of its handle, as Wireshark has it.
+        pub file: Option<String>,
+        /// Of NFS: the name that it is about; of RENAME the old one, an arrow, and the new one.
+        pub name: Option<String>,
+        /// Of NFS: the first byte that it reads, writes or commits.
+        pub offset: Option<u64>,
+        /// Of NFS: the bytes that it asks for.
+        pub count: Option<u32>,
         /// The application's bytes; `None` where neither the command nor its answer says them.
         pub size_bytes: Option<u64>,
         /// Bytes that READs and WRITEs of its memory moved.
@@ -308,6 +316,10 @@ fn command_row(done: &Done, at: usize) -> CommandRow {
         id: done.id,
         operation: done.operation.clone(),
         detail: done.detail.clone(),
+        file: done.about.file.map(|hash| format!("{hash:#010x}")),
+        name: done.about.name.clone(),
+        offset: done.about.offset,
+        count: done.about.count,
         size_bytes: done.size,
         data_bytes: done.data_bytes,
         call_bytes: done.call_bytes,

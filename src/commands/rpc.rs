@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::conversation::{Answered, Asked, Conversation, Memory, Said, Status};
+use super::conversation::{About, Answered, Asked, Conversation, Memory, Said, Status};
 use crate::{
-    upper::{Parts, ReadOrWrite, result_of},
+    upper::{Parts, ReadOrWrite, bytes_of_nfs, hash_of_handle, result_of},
     wire::*,
 };
 
@@ -73,7 +73,44 @@ fn request(id: u64, call: &RpcCall, parts: &Parts, bytes: &[u8]) -> Asked {
         _ => (format!("{name} {version}, procedure {procedure}").into(), None),
     };
     let called = Called { program, version, procedure, operations };
-    Asked { detail, memory: memory(parts, bytes), rpc: Some(called), ..Asked::new(id, operation) }
+    let about = about(parts, bytes);
+    Asked { detail, about, memory: memory(parts, bytes), rpc: Some(called), ..Asked::new(id, operation) }
+}
+
+/// Which file a call is about: of a compound, its first one.
+fn about(parts: &Parts, bytes: &[u8]) -> About {
+    /// Names are no longer in any file system; what is, is cut.
+    const LONGEST: usize = 255;
+    let mut about = About::default();
+    for (at, part) in parts.iter().enumerate() {
+        let header = bytes.get(part.at..).unwrap_or(&[]);
+        let whole = || bytes_of_nfs(parts, at, bytes);
+        match part.kind {
+            Kind::NfsHandle if about.file.is_none() => about.file = whole().map(hash_of_handle),
+            Kind::NfsName => {
+                let Some(name) = whole() else { continue };
+                let name = String::from_utf8_lossy(&name[..name.len().min(LONGEST)]);
+                about.name = Some(match about.name.take() {
+                    Some(old) => format!("{old} → {name}"),
+                    None => name.into_owned(),
+                });
+            }
+            Kind::NfsRange => {
+                let range = NfsRange::view(header).map(|(range, _)| (range.offset(), range.count()));
+                (about.offset, about.count) = range.unzip();
+            }
+            Kind::NfsWrite => {
+                let range = NfsWrite::view(header).map(|(of, _)| (of.offset(), of.data_length()));
+                (about.offset, about.count) = range.unzip();
+            }
+            Kind::Nfs3Write => {
+                let range = Nfs3Write::view(header).map(|(of, _)| (of.offset(), of.count()));
+                (about.offset, about.count) = range.unzip();
+            }
+            _ => {}
+        }
+    }
+    about
 }
 
 /// What a compound is for: its first operation beside those that say where, and ask for attributes.

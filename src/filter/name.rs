@@ -265,10 +265,7 @@ fn each(context: &Context<'_, '_>, kind: Kind, asked: impl FnMut(&[u8]) -> bool)
             return d.offset(kind).and_then(|at| d.frame().get(at..)).is_some_and(asked);
         }
     }
-    if kind.is_management() && d.opcode() != Some(crate::opcode::Opcode::UD_SEND_ONLY)
-        || kind.is_of_message() && !d.opcode().is_some_and(crate::opcode::Opcode::begins_send)
-        || kind.is_in_lldp() && !d.has(Kind::Lldp)
-    {
+    if !d.may_have(kind) {
         return false;
     }
     let layers = context.layers().iter().filter(|layer| layer.kind == kind);

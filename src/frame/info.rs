@@ -7,6 +7,7 @@ use crate::{
     dissect::{Dissection, Severity},
     icrc::{self, State},
     opcode::{Opcode, Operation},
+    upper::{bytes_of_nfs, hash_of_handle},
     wire::*,
 };
 
@@ -188,8 +189,18 @@ impl<'a> Info<'a> {
         let (parts, bytes) = (protocol.read(message), message.bytes);
         w.write_str(": ")?;
         w.write_str(protocol.name())?;
-        for part in parts.iter() {
+        for (at, part) in parts.iter().enumerate() {
             let Some(header) = bytes.get(part.at..) else { continue };
+            // Files by the short names that Wireshark gives them.
+            match (part.kind, bytes_of_nfs(&parts, at, bytes)) {
+                (Kind::NfsHandle, Some(handle)) => number(w, " FH=", hash_of_handle(handle).into(), true)?,
+                (Kind::NfsName, Some(name)) => match std::str::from_utf8(name) {
+                    // With escapes: it may be anything.
+                    Ok(name) => write!(w, " {name:?}")?,
+                    Err(_) => {}
+                },
+                _ => {}
+            }
             for field in part.kind.fields() {
                 // What it is, and which one: the names of codes, and the number that a request shares with its answer.
                 let is_number = matches!(

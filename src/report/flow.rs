@@ -53,7 +53,7 @@ records! {
         /// The application, as its connection's set-up shows it, else as its messages do, or those of the other direction.
         pub application: Option<Cow<'static, str>>,
         /// How the application is known: `service`, of whose convention a port says no more; `private_data`, which can be no other's; or
-        /// `messages`, which can be no other's: of UCX, the Q_Key of its datagrams.
+        /// `messages`, which can be no other's: of UCX, the Q_Key of its datagrams, and those of them that announce queue pairs.
         pub application_by: Option<Cow<'static, str>>,
         /// Time of the first packet, in nanoseconds since 1970-01-01 UTC.
         pub first_ns: i64,

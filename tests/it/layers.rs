@@ -104,7 +104,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     // What followers of commands have in common, with latencies as the analysis sums them.
     ("follow", &["wire", "opcode", "dissect", "icrc", "capture", "report", "analyze"]),
     // Storage commands.
-    ("nvme", &["wire", "opcode", "dissect", "capture", "report", "follow"]),
+    ("nvme", &["wire", "opcode", "upper", "dissect", "capture", "report", "follow"]),
     // Commands of other applications.
     ("commands", &["wire", "opcode", "upper", "dissect", "capture", "report", "follow"]),
     // A subnet, as its management datagrams show it.

@@ -64,7 +64,7 @@ fn data_of_commands_says_what_the_host_was_told() {
     // mdts is 8, and pages have 4 KiB; CTRATT says that keep-alive is by traffic, CMIC that there is ANA.
     assert_eq!((disk.most_transfer_bytes, disk.capsule_data_bytes), (Some(1 << 20), Some(4096)));
     assert_eq!((disk.controller_id, disk.keep_alive_ms, disk.has_ana), (Some(1), Some(5000), Some(true)));
-    assert_eq!(disk.host_id.as_deref(), Some("599bd7425bb642dfaba4e83d0ce513c1"));
+    assert_eq!(disk.host_id.as_deref(), Some("df7eb8bea0f34069a2fe57fd34960a19"));
     // The SMART log says no temperature.
     assert_eq!((disk.warnings.as_deref(), disk.temperature_celsius), (Some(&[][..]), None));
     let [space] = &all.namespaces[..] else { panic!("{:#?}", all.namespaces) };

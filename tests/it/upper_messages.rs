@@ -13,6 +13,7 @@ use rdmawire::{
     frame::Uppers,
     nvme,
     opcode::Opcode,
+    report,
     upper::{self, Message, Protocol, data_of},
     wire::*,
 };
@@ -285,6 +286,144 @@ fn ucx_is_known_by_its_q_key() {
     }
 }
 
+/// An announcement counts for its sender and its receiver only, late in a capture too; other datagrams announce nothing.
+#[test]
+fn announcements_of_ucx_are_for_their_receiver() {
+    let mut announcement = vec![0; 28];
+    (announcement[3], announcement[8]) = (0x0b, 1);
+    announcement.extend([0xc0, 4, 0, 0x34, 0x12, 0, 0x80]);
+    let frame = |from: u8, to: u8, packet: &dyn Fn(Packet) -> Packet| {
+        packet(Packet::rocev2([10, 0, 0, from], [10, 0, 0, to])).build()
+    };
+    let datagram = |q_key: u32, psn: u32, payload: &[u8]| {
+        let payload = payload.to_vec();
+        move |packet: Packet| {
+            packet
+                .push(
+                    Bth::default()
+                        .with_opcode(Opcode::UD_SEND_ONLY)
+                        .with_dest_qp(Qpn(0x99))
+                        .with_psn(Psn(psn)),
+                )
+                .push(Deth::default().with_q_key(Hex32(q_key)).with_src_qp(Qpn(0x98)))
+                .payload(payload.clone())
+        }
+    };
+    let write = |qp: u32| {
+        move |packet: Packet| {
+            packet
+                .push(Bth::default().with_opcode(Opcode::RC_SEND_ONLY).with_dest_qp(Qpn(qp)))
+                .payload(vec![7; 24])
+        }
+    };
+    let named = |q_key: u32, first: u8, frames_before: u32| {
+        let mut announcement = announcement.clone();
+        announcement[3] = first;
+        let mut analysis = Analysis::new(Options::default());
+        let before = (0..frames_before).map(|psn| frame(7, 8, &datagram(1, psn, &[0; 8])));
+        // 10.0.0.1 tells 10.0.0.2 that it has queue pair 0x1234; its PSN is none that is asked.
+        let frames = before.chain([
+            frame(1, 2, &datagram(q_key, 65, &announcement)),
+            frame(2, 1, &write(0x1234)),
+            frame(2, 1, &write(0x1235)),
+            frame(1, 2, &write(0x1234)),
+            frame(3, 1, &write(0x1234)),
+        ]);
+        for (number, frame) in (0..).zip(frames) {
+            let (time, wire_len) = (Time(1_000_000_000 + number * 1000), frame.len() as u32);
+            analysis.push(&Record { time, link: Link::ETHERNET, interface: 0, wire_len, frame: &frame });
+        }
+        let flows = analysis.finish().flows;
+        let is_named = |flow: &&report::Flow| {
+            flow.service == report::Service::Rc && flow.application.as_deref() == Some("UCX")
+        };
+        let named = flows.iter().filter(is_named);
+        named.map(|flow| (flow.src.to_string(), flow.dst.to_string(), flow.dest_qp)).collect::<Vec<_>>()
+    };
+    let one = [("10.0.0.2".to_owned(), "10.0.0.1".to_owned(), 0x1234)];
+    assert_eq!(named(0x1ee7_a330, 0x0b, 0), one);
+    assert_eq!(named(0x1ee7_a330, 0x0b, 20_000), one);
+    assert_eq!(named(0x1111_1111, 0x0b, 0), []);
+    assert_eq!(named(0x1ee7_a330, 0x13, 0), []);
+}
+
+/// Files have the short names that Wireshark gives them, and names, offsets and counts are those of the call.
+#[test]
+fn files_of_nfs_are_known() {
+    let mut found = BTreeMap::<u64, Vec<u32>>::new();
+    let (mut names, mut ranges) = (BTreeSet::new(), 0);
+    each("nfs4_basic", |number, _, d| {
+        let Some(opcode) = d.opcode().filter(|opcode| opcode.begins_send()) else { return };
+        let message = d.message(opcode);
+        if d.upper() != Some(Protocol::RpcRdma) {
+            return;
+        }
+        let parts = Protocol::RpcRdma.read(message);
+        for (at, part) in parts.iter().enumerate() {
+            match (part.kind, upper::bytes_of_nfs(&parts, at, message.bytes)) {
+                (Kind::NfsHandle, Some(handle)) => {
+                    found.entry(number).or_default().push(upper::hash_of_handle(handle));
+                }
+                (Kind::NfsName, Some(name)) => drop(names.insert(String::from_utf8_lossy(name).into_owned())),
+                (Kind::NfsRange | Kind::NfsWrite, _) => ranges += 1,
+                _ => {}
+            }
+        }
+    });
+    assert!(found.len() > 100 && ranges > 50, "{} {ranges}", found.len());
+    assert!(names.contains("w1") && names.contains("f10"), "{names:?}");
+    // Of a compound's file in the list of calls, and what it reads.
+    let json = printed(crate::support::programs::cli().args([
+        "commands",
+        "--json",
+        "--commands",
+        "pcaps/nfs4_basic-A.pcap.zst",
+    ]));
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let rows = json["commands"].as_array().unwrap();
+    let of = |operation: &str| rows.iter().filter(|row| row["operation"] == operation).collect::<Vec<_>>();
+    for row in of("READ").iter().chain(&of("WRITE")) {
+        let (count, size) = (row["count"].as_u64().unwrap(), row["size_bytes"].as_u64());
+        assert!(
+            row["file"].is_string() && row["offset"].is_u64() && size.is_none_or(|size| size <= count),
+            "{row}"
+        );
+    }
+    assert!(of("OPEN").iter().any(|row| row["name"] == "w1"));
+    assert!(of("RENAME").iter().all(|row| row["name"].as_str().unwrap().contains(" → ")));
+    if !has_wireshark("tshark") {
+        return;
+    }
+    let scratch = Scratch::new("nfs-tshark");
+    let plain = scratch.join("nfs.pcap");
+    printed(
+        crate::support::programs::cli()
+            .args(["rewrite", "--quiet", "pcaps/nfs4_basic-A.pcap.zst"])
+            .arg(&plain),
+    );
+    let mut tshark = Command::new("tshark");
+    tshark.arg("-r").arg(&plain).args([
+        "-Y",
+        "rpc.msgtyp == 0 && nfs.fh.hash",
+        "-T",
+        "fields",
+        "-e",
+        "frame.number",
+        "-e",
+        "nfs.fh.hash",
+    ]);
+    let mut compared = 0;
+    for line in printed(&mut tshark).lines() {
+        let (frame, hashes) = line.split_once('\t').unwrap();
+        let theirs: Vec<u64> = hashes.split(',').filter_map(number_of).collect();
+        let ours: Vec<u64> =
+            found.get(&frame.parse().unwrap()).into_iter().flatten().map(|&hash| hash.into()).collect();
+        assert_eq!(ours, theirs, "{frame}");
+        compared += 1;
+    }
+    assert!(compared > 100, "{compared}");
+}
+
 /// Of a long capture, one message in 64 of a flow is asked, by its PSN: the same on one thread as on several.
 #[test]
 fn of_a_long_capture_some_messages_are_asked() {
@@ -330,7 +469,8 @@ fn of_a_long_capture_some_messages_are_asked() {
 /// Fields that tshark has of messages in several packets, which it puts together, or of the call in its answer: it says more than the frame.
 const FROM_ELSEWHERE: [&str; 5] = ["rpc.", "nfs.", "smb2.cmd", "smb2.flags", "smb2.msg_id"];
 /// Fields that tshark cuts out of the wrong bytes.
-const WRONG: [&str; 4] = [
+const WRONG: [&str; 5] = [
+    "nvme.cmd.identify.ctrl.lpa",
     "infiniband.cm.req.prim_flowlabel",
     "infiniband.cm.req.prim_pktrate",
     "infiniband.cm.req.alt_flowlabel",

@@ -9,7 +9,7 @@ use crate::{
         metric::{collectives, named, named::is_asked, one_sided},
         packet::{
             Facts, FastForm, FastPacket, Glimpse,
-            glimpse::{is_send, is_watched, may_begin_view},
+            glimpse::{is_send, is_watched, may_begin_view, sets_up},
         },
     },
     capture::Record,
@@ -32,8 +32,9 @@ impl Analysis {
         let fast = packet.fast();
         if is_watched(fast.opcode()) && !self.has_view() {
             if is_send(fast.opcode()) {
-                if is_asked(self.frames() + 1, fast.psn()) {
-                    self.view_send(record, packet, rest);
+                let asked = is_asked(self.frames() + 1, fast.psn());
+                if asked || packet.behind(rest).is_some_and(|behind| sets_up(fast.opcode(), behind)) {
+                    self.view_send(record, packet, rest, asked);
                 }
                 return;
             }
@@ -54,9 +55,11 @@ impl Analysis {
 
     /// Notes whose message a SEND carries, where it says it.
     #[inline(never)]
-    fn view_send<F: FastForm>(&mut self, record: &Record<'_>, packet: &F, rest: &[u8]) {
-        let says = packet.glimpse(rest).is_some_and(|glimpse| glimpse.application.is_some());
-        if says && named(&mut self.metrics).sampled.is_next() {
+    fn view_send<F: FastForm>(&mut self, record: &Record<'_>, packet: &F, rest: &[u8], asked: bool) {
+        let Some(glimpse) = packet.glimpse(rest).filter(|glimpse| glimpse.application.is_some()) else {
+            return;
+        };
+        if glimpse.announced.is_some() || asked && named(&mut self.metrics).sampled.is_next() {
             self.view_record(record);
         }
     }
@@ -131,13 +134,16 @@ impl Analysis {
         number: u64,
         facts: impl FnOnce() -> Option<Facts>,
     ) {
-        if let Some(application) = glimpse.and_then(|glimpse| glimpse.application) {
+        if let Some((glimpse, application)) =
+            glimpse.and_then(|glimpse| Some((glimpse, glimpse.application?)))
+        {
             let named = named(&mut self.metrics);
-            if let Some(facts) = facts()
-                && is_asked(number, facts.psn())
-                && named.sampled.is_next()
-            {
-                named.note(&facts, application, number);
+            if let Some(facts) = facts() {
+                let announced = glimpse.announced.as_deref().unwrap_or(&[]);
+                announced.iter().for_each(|&qp| named.announce(&facts, qp, application));
+                if is_asked(number, facts.psn()) && named.sampled.is_next() {
+                    named.note(&facts, application, number);
+                }
             }
             return;
         }

@@ -40,12 +40,24 @@ impl Named {
         if !self.sampled.takes(frame) {
             return;
         }
-        let Some(&key) = packet.key() else { return };
+        if let Some(key) = packet.key() {
+            self.name(key, application);
+        }
+    }
+
+    /// A datagram says that its sender has this queue pair for its receiver.
+    pub(crate) fn announce(&mut self, packet: &Facts, qp: u32, application: Application) {
+        if let Some(key) = packet.key() {
+            self.name(&key.back_to(qp), application);
+        }
+    }
+
+    fn name(&mut self, key: &Key, application: Application) {
         let known = self.flows.len();
-        match self.flows.get_mut(&hash(&key)) {
+        match self.flows.get_mut(&hash(key)) {
             Some(of) if *of == Some(application) => {}
             Some(of) => *of = None,
-            None if known < MOST_FLOWS => drop(self.flows.insert(hash(&key), Some(application))),
+            None if known < MOST_FLOWS => drop(self.flows.insert(hash(key), Some(application))),
             None => {}
         }
     }

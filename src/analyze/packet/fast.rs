@@ -445,8 +445,13 @@ pub(crate) trait FastForm: Clone {
     /// What else is read of a packet. `rest`: the bytes behind its link header.
     #[inline(always)]
     fn glimpse(&self, rest: &[u8]) -> Option<Glimpse> {
-        let behind = rest.get(HEADERS + self.more() as usize..)?;
-        Glimpse::of(self.fast().opcode(), self.fast().payload(), behind)
+        Glimpse::of(self.fast().opcode(), self.fast().payload(), self.behind(rest)?)
+    }
+
+    /// The bytes behind its BTH.
+    #[inline(always)]
+    fn behind<'a>(&self, rest: &'a [u8]) -> Option<&'a [u8]> {
+        rest.get(HEADERS + self.more() as usize..)
     }
 
     #[inline(always)]

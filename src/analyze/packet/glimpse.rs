@@ -4,7 +4,7 @@
 use super::element::{self, Slot};
 use crate::{
     opcode::{Opcode, Operation, Transport},
-    upper::{Application, Message},
+    upper::{Application, Message, announced_by_ucx, is_ucx_set_up},
     wire::{Deth, Header, Hex32, Ieth, ImmDt, Reth},
 };
 
@@ -23,9 +23,14 @@ pub struct Glimpse {
     pub(crate) is_cut: bool,
     /// Of a SEND: whose message it can only be.
     pub(crate) application: Option<Application>,
+    /// The queue pairs that a set-up of UCX announces to its receiver.
+    pub(crate) announced: Option<Vec<u32>>,
 }
 
 impl Glimpse {
+    /// Queue pairs that one datagram announces.
+    const MOST_ANNOUNCED: usize = 16;
+
     /// What the captured bytes behind the BTH show; `None` for packets that have no RETH, for those that are no WRITE with immediate data, and
     /// for SENDs whose message says nothing of whose it is.
     #[inline(always)]
@@ -38,7 +43,8 @@ impl Glimpse {
         let shape = opcode.shape();
         if shape.operation == Some(Operation::Send) {
             let application = application_of(opcode, payload, behind)?;
-            return Some(Glimpse { application: Some(application), ..Glimpse::default() });
+            let announced = if sets_up(opcode, behind) { announced(payload, behind) } else { None };
+            return Some(Glimpse { application: Some(application), announced, ..Glimpse::default() });
         }
         let (memory, rest) = match shape.has_reth {
             true => match Reth::view(behind) {
@@ -59,7 +65,7 @@ impl Glimpse {
         let slot = is_slot.then(|| Box::from(captured));
         let is_cut = is_as_long && !is_slot && captured.len() < payload as usize
             || has_immediate(opcode) && immediate.is_none();
-        Some(Glimpse { memory, address: None, immediate, slot, is_cut, application: None })
+        Some(Glimpse { memory, address: None, immediate, slot, is_cut, application: None, announced: None })
     }
 
     /// What is left of a WRITE whose RETH was cut: of 64 bytes of a frame, mostly the address.
@@ -72,7 +78,9 @@ impl Glimpse {
 
     /// Whether it was read of the payload: a clear-to-send slot, or a message that says whose it is.
     pub(crate) fn needs_payload(&self) -> bool {
-        self.slot.is_some() || self.application.is_some_and(|application| application != Application::Ucx)
+        self.slot.is_some()
+            || self.announced.is_some()
+            || self.application.is_some_and(|application| application != Application::Ucx)
     }
 
     /// Whether the view begins with this packet: it may be of a collective.
@@ -96,6 +104,21 @@ fn application_of(opcode: Opcode, payload: u32, behind: &[u8]) -> Option<Applica
     let captured = behind.get(headers..)?;
     let captured = &captured[..captured.len().min(payload as usize)];
     Application::of_message(Message { bytes: captured, len: opcode.shape().ends.then_some(payload as usize) })
+}
+
+/// Whether a packet is a datagram by which UCX sets up a connection. They are few, and say what queue pairs of others are for.
+#[inline(always)]
+pub(crate) fn sets_up(opcode: Opcode, behind: &[u8]) -> bool {
+    opcode == Opcode::UD_SEND_ONLY
+        && Deth::view(behind).is_some_and(|(deth, rest)| deth.q_key() == UCX && is_ucx_set_up(rest))
+}
+
+#[cold]
+fn announced(payload: u32, behind: &[u8]) -> Option<Vec<u32>> {
+    let datagram = behind.get(Deth::LEN..)?;
+    let datagram = &datagram[..datagram.len().min(payload as usize)];
+    let all: Vec<u32> = announced_by_ucx(datagram).map(|qp| qp.0).take(Glimpse::MOST_ANNOUNCED).collect();
+    (!all.is_empty()).then_some(all)
 }
 
 /// The Q_Key of all of UCX's datagrams (`UCT_IB_KEY` in its `uct/ib/base/ib_iface.h`).

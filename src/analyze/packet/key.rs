@@ -67,6 +67,11 @@ impl Key {
         (family == same).then_some(Key { src, dst, qp: (family as u32) << 24 | to.1 & 0xff_ffff, vni: 0 })
     }
 
+    /// The key of packets that come back, to this queue pair.
+    pub(crate) fn back_to(&self, qp: u32) -> Key {
+        Key { src: self.dst, dst: self.src, qp: self.qp & 0xff00_0000 | qp & 0xff_ffff, vni: self.vni }
+    }
+
     /// Both addresses, if they are of IPv4 and not in an overlay.
     #[inline(always)]
     pub(crate) fn ipv4_addresses(&self) -> Option<u64> {

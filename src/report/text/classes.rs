@@ -14,6 +14,11 @@ use crate::report::{
 /// Most classes that are written.
 const MAX_CLASSES: usize = 12;
 
+/// What classes and marks are called on links of InfiniBand, and elsewhere.
+fn names_of(is_native: bool) -> (&'static str, &'static str) {
+    if is_native { ("SL/VL", "FECN") } else { ("DSCP/PCP", "CE") }
+}
+
 pub(in crate::report) fn classes(report: &View<'_>, page: &mut Page<'_>) -> io::Result<()> {
     let all = &report.head.traffic_classes;
     // One class is in the flows already, unless something is known of its priority.
@@ -21,11 +26,11 @@ pub(in crate::report) fn classes(report: &View<'_>, page: &mut Page<'_>) -> io::
         return Ok(());
     }
     let is_native = all.iter().any(|class| class.sl.is_some());
-    let name = if is_native { "SL/VL" } else { "DSCP/PCP" };
+    let (name, marks) = names_of(is_native);
     page.wrapped(Paint::Heading, "Classes     ", &format!("by {name}"))?;
     let head = [
-        name, "priority", "packets", "rate", "WRITE", "SEND", "READ", "atomic", "ACK", "CNP", "CE", "resent",
-        "lost", "paused", "ACK p50",
+        name, "priority", "packets", "rate", "WRITE", "SEND", "READ", "atomic", "ACK", "CNP", marks,
+        "resent", "lost", "paused", "ACK p50",
     ];
     let mut table = page.table(&head, &[]);
     let number = |n: Option<u8>| n.map_or_else(|| "-".to_owned(), |n| n.to_string());
@@ -88,13 +93,13 @@ pub(in crate::report) fn pair_classes(report: &View<'_>, page: &mut Page<'_>) ->
         return Ok(());
     }
     let is_native = rows.iter().any(|row| row.sl.is_some());
-    let name = if is_native { "SL/VL" } else { "DSCP/PCP" };
+    let (name, marks) = names_of(is_native);
     page.wrapped(
         Paint::Heading,
         "Pairs       ",
         "whose traffic of a kind is in several classes, or in another than that of most",
     )?;
-    let head = ["from", "to", "kind", name, "usual", "QPs", "packets", "CE", "resent", "lost", "paused"];
+    let head = ["from", "to", "kind", name, "usual", "QPs", "packets", marks, "resent", "lost", "paused"];
     let mut table = page.table(&head, &[0, 1, 2]);
     let number = |n: Option<u8>| n.map_or_else(|| "-".to_owned(), |n| n.to_string());
     for row in rows.iter().take(MAX_PAIRS) {

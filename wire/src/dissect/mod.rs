@@ -428,15 +428,19 @@ impl<'a> Dissection<'a> {
         if is_there { Some(self.bth as usize + at) } else { None }
     }
 
+    /// Whether a detail of this kind may be in the frame: in a datagram, a message, data that a command named, or LLDP.
+    pub fn may_have(&self, kind: Kind) -> bool {
+        let is_of_message = || self.options.data.is_some() || self.opcode().is_some_and(Opcode::begins_send);
+        (!kind.is_management() || self.opcode() == Some(Opcode::UD_SEND_ONLY))
+            && (!kind.is_of_message() || is_of_message())
+            && (!kind.is_in_lldp() || self.has(Kind::Lldp))
+    }
+
     /// Finds rare kinds by a second walk. Only that walk reads management datagrams and messages.
     #[cold]
     #[inline(never)]
     fn find(&self, kind: Kind) -> Option<usize> {
-        if kind.is_management() && self.opcode() != Some(Opcode::UD_SEND_ONLY)
-            || kind.is_of_message() && !self.opcode().is_some_and(Opcode::begins_send)
-            || kind.is_in_lldp() && !self.has(Kind::Lldp)
-            || kind.is_rare() && self.flags & RARE == 0
-        {
+        if !self.may_have(kind) || kind.is_rare() && self.flags & RARE == 0 {
             return None;
         }
         self.layers().iter().rev().find(|layer| kind.is_in(layer.kind)).map(|layer| layer.at as usize)

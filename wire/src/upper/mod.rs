@@ -16,11 +16,13 @@ mod rpc;
 mod smb;
 mod smc;
 mod srp;
+mod ucx;
 
 pub use application::Application;
-pub use nfs::{ReadOrWrite, result_of};
+pub use nfs::{ReadOrWrite, bytes_of as bytes_of_nfs, hash_of_handle, result_of};
 pub use nvme::{data_of, kind_of_data};
 pub use parts::{Part, Parts};
+pub use ucx::{announced as announced_by_ucx, sets_up as is_ucx_set_up};
 
 use crate::named;
 use parts::Reader;

@@ -1,6 +1,6 @@
 //! NFSv4: the operations of a compound (RFC 8881, chapter 18; RFC 7530, chapter 16; RFC 7862; RFC 8276).
 
-use super::parts::Reader;
+use super::{Parts, parts::Reader};
 use crate::wire::*;
 
 /// A compound's call: tag, minor version, operations. The operations behind one of unknown arguments are not found. `has_chunk`: data is in
@@ -13,9 +13,105 @@ pub(super) fn compound(reader: &mut Reader<'_>, has_chunk: bool) -> Option<()> {
         let operation = reader.take::<NfsOperation>()?.operation();
         let mut xdr = Xdr { bytes: reader.left(), at: 0 };
         let len = arguments(operation, &mut xdr, has_chunk).map(|()| xdr.at)?;
-        reader.bytes(Kind::NfsArguments, len)?;
+        let end = reader.at() + len;
+        parts_of(operation, reader, len);
+        reader.bytes(Kind::NfsArguments, end.checked_sub(reader.at())?)?;
     }
     Some(())
+}
+
+/// What says which file it is about, and which part of it. The arguments have so many bytes, all of which are there.
+fn parts_of(operation: Nfs4Operation, reader: &mut Reader<'_>, len: usize) -> Option<()> {
+    match operation {
+        // PUTFH
+        Nfs4Operation(22) => handle(reader),
+        // LINK, LOOKUP, REMOVE
+        Nfs4Operation(11 | 15 | 28) => name(reader),
+        // RENAME
+        Nfs4Operation(29) => name(reader).and_then(|()| name(reader)),
+        // COMMIT
+        Nfs4Operation(5) => reader.take::<NfsRange>().map(|_| ()),
+        Nfs4Operation::READ => {
+            reader.take::<NfsState>()?;
+            reader.take::<NfsRange>().map(|_| ())
+        }
+        Nfs4Operation::WRITE => {
+            reader.take::<NfsState>()?;
+            reader.take::<NfsWrite>().map(|_| ())
+        }
+        // CREATE: behind the type, and what it needs.
+        Nfs4Operation(6) => {
+            let mut xdr = Xdr { bytes: reader.left(), at: 0 };
+            create_type(&mut xdr)?;
+            reader.bytes(Kind::NfsArguments, xdr.at)?;
+            name(reader)
+        }
+        // OPEN: at the end, if it is not open already.
+        Nfs4Operation(18) => {
+            let mut xdr = Xdr { bytes: reader.left(), at: 0 };
+            let claim = open_claim(&mut xdr)?;
+            let is_named = matches!(claim, 0 | 3) && xdr.at < len;
+            reader.bytes(Kind::NfsArguments, xdr.at).filter(|_| is_named)?;
+            name(reader)
+        }
+        _ => None,
+    }
+}
+
+fn handle(reader: &mut Reader<'_>) -> Option<()> {
+    /// Of NFSv4; those of NFSv3 have 64.
+    const LONGEST: u32 = 128;
+    let len = reader.take::<NfsHandle>()?.handle_length();
+    let is_one = len <= LONGEST;
+    is_one.then(|| reader.bytes(Kind::NfsHandleBytes, (len as usize).next_multiple_of(4)))?.map(|_| ())
+}
+
+fn name(reader: &mut Reader<'_>) -> Option<()> {
+    let len = reader.take::<NfsName>()?.name_length() as usize;
+    reader.bytes(Kind::NfsNameBytes, len.checked_next_multiple_of(4)?).map(|_| ())
+}
+
+/// What a call of NFSv3 is about (RFC 1813, 3.3).
+pub(super) fn call3(procedure: Nfs3Procedure, reader: &mut Reader<'_>) -> Option<()> {
+    if !(1..=21).contains(&procedure.0) {
+        return None;
+    }
+    handle(reader)?;
+    match procedure {
+        Nfs3Procedure::READ => reader.take::<NfsRange>().map(|_| ()),
+        Nfs3Procedure::WRITE => reader.take::<Nfs3Write>().map(|_| ()),
+        // COMMIT
+        Nfs3Procedure(21) => reader.take::<NfsRange>().map(|_| ()),
+        // LOOKUP, CREATE, MKDIR, SYMLINK, MKNOD, REMOVE, RMDIR
+        Nfs3Procedure(3 | 8..=13) => name(reader),
+        // RENAME
+        Nfs3Procedure(14) => {
+            name(reader)?;
+            handle(reader)?;
+            name(reader)
+        }
+        // LINK
+        Nfs3Procedure(15) => {
+            handle(reader)?;
+            name(reader)
+        }
+        _ => Some(()),
+    }
+}
+
+/// A short name for a file: the CRC-32 of its handle, as Wireshark has it. Two files may share it, which is rare.
+pub fn hash_of_handle(handle: &[u8]) -> u32 {
+    let mut crc = crc32fast::Hasher::new();
+    crc.update(handle);
+    crc.finalize()
+}
+
+/// The bytes of a file handle or a name in a message: those of the part that follows its head, without the zeros behind them.
+pub fn bytes_of<'a>(parts: &Parts, at: usize, message: &'a [u8]) -> Option<&'a [u8]> {
+    let head = parts.get_part(at)?;
+    let len = u32::from_be_bytes(*message.get(head.at..)?.first_chunk()?) as usize;
+    let from = head.at + head.len;
+    message.get(from..from.checked_add(len)?)
 }
 
 /// Steps over XDR.
@@ -110,6 +206,12 @@ fn arguments(operation: Nfs4Operation, xdr: &mut Xdr<'_>, has_chunk: bool) -> Op
 }
 
 fn create(xdr: &mut Xdr<'_>) -> Option<()> {
+    create_type(xdr)?;
+    xdr.pattern("oa")
+}
+
+/// The type of what is created, and what that needs.
+fn create_type(xdr: &mut Xdr<'_>) -> Option<()> {
     const BLOCK: u32 = 3;
     const CHARACTER: u32 = 4;
     const LINK: u32 = 5;
@@ -118,7 +220,7 @@ fn create(xdr: &mut Xdr<'_>) -> Option<()> {
         BLOCK | CHARACTER => xdr.skip(8)?,
         _ => {}
     }
-    xdr.pattern("oa")
+    Some(())
 }
 
 fn lock(xdr: &mut Xdr<'_>) -> Option<()> {
@@ -128,6 +230,19 @@ fn lock(xdr: &mut Xdr<'_>) -> Option<()> {
 }
 
 fn open(xdr: &mut Xdr<'_>) -> Option<()> {
+    let claim = open_claim(xdr)?;
+    xdr.pattern(match claim {
+        0 | 3 => "o",
+        1 => "w",
+        2 => "so",
+        4 | 6 => "",
+        5 => "s",
+        _ => return None,
+    })
+}
+
+/// Up to how the file is named, and that.
+fn open_claim(xdr: &mut Xdr<'_>) -> Option<u32> {
     xdr.pattern("wwwho")?;
     let creates = xdr.word()? == 1;
     if creates {
@@ -139,15 +254,7 @@ fn open(xdr: &mut Xdr<'_>) -> Option<()> {
             _ => return None,
         })?;
     }
-    let claim = xdr.word()?;
-    xdr.pattern(match claim {
-        0 | 3 => "o",
-        1 => "w",
-        2 => "so",
-        4 | 6 => "",
-        5 => "s",
-        _ => return None,
-    })
+    xdr.word()
 }
 
 /// Of data in a chunk, only the length is here.

@@ -38,6 +38,11 @@ impl Parts {
         of_kind.filter_map(|part| H::view(message.get(part.at..)?).map(|(header, _)| header))
     }
 
+    /// The part at this place.
+    pub(crate) fn get_part(&self, at: usize) -> Option<Part> {
+        self.iter().nth(at).copied()
+    }
+
     /// Where the headers end.
     pub fn end(&self) -> usize {
         self.last().map_or(0, |part| part.at + part.len)

@@ -119,6 +119,9 @@ fn rpc(reader: &mut Reader<'_>) -> Option<()> {
             if kind == Kind::Nfs4Call && procedure == Nfs4Procedure::COMPOUND.0 {
                 nfs::compound(reader, has_chunk)?;
             }
+            if kind == Kind::Nfs3Call {
+                nfs::call3(Nfs3Procedure(procedure), reader)?;
+            }
         }
         RpcType::REPLY if reader.take::<RpcReply>()?.reply_stat() == RpcReplyStat::ACCEPTED => {
             auth(reader)?;

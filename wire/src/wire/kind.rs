@@ -602,6 +602,22 @@ kinds! {
     NfsOperation "nfs" header message;
     /// What an operation of an NFSv4 compound is given.
     NfsArguments "nfs" "NFSv4 arguments" part message;
+    /// Head of a file handle of NFS.
+    NfsHandle "nfs_handle" header message;
+    /// The file handle.
+    NfsHandleBytes "nfs_handle" "NFS file handle bytes" part message;
+    /// Head of a name of NFS.
+    NfsName "nfs_name" header message;
+    /// The name.
+    NfsNameBytes "nfs_name" "NFS name bytes" part message;
+    /// State of NFSv4.
+    NfsState "nfs_state" header message;
+    /// Bytes of a file.
+    NfsRange "nfs_range" header message;
+    /// What a WRITE of NFSv4 writes.
+    NfsWrite "nfs_write" header message;
+    /// What a WRITE of NFSv3 writes.
+    Nfs3Write "nfs_write" header message;
     /// NVMe command.
     NvmeSqe "nvme" header message;
     /// NVMe Read or Write.

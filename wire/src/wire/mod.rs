@@ -31,6 +31,7 @@ mod mad;
 mod mad_value;
 mod message;
 mod mrc;
+mod nfs;
 mod notice;
 mod nvme;
 mod nvme_identify;
@@ -68,7 +69,7 @@ pub use value::{
 pub use {
     attribute::*, bth::*, cm::*, cm_value::*, congestion_control::*, erf::*, ethernet::*, ext::*,
     infiniband::*, ip::*, ipoib::*, iscsi::*, lldp::*, lnet::*, mac_control::*, mad::*, mad_value::*,
-    message::*, mrc::*, notice::*, nvme::*, nvme_identify::*, nvme_log::*, nvme_namespace::*, pds::*,
+    message::*, mrc::*, nfs::*, notice::*, nvme::*, nvme_identify::*, nvme_log::*, nvme_namespace::*, pds::*,
     perf::*, perf_more::*, rpc::*, sa::*, secure::*, ses::*, smc::*, smp::*, storage::*, tag::*,
     telemetry::*, tunnel::*, uet_value::*,
 };
