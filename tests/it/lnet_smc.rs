@@ -202,6 +202,75 @@ fn what_does_not_fit_is_none_of_them() {
     }
 }
 
+/// Version 2 of SMC-R says its length in two bytes, in the sender's order.
+#[test]
+fn smc_version_2_is_read_in_both_orders() {
+    let message = |code: u8, length: [u8; 2], flags: u8, body: &[u8]| {
+        [&[code, length[0], length[1], flags], body].concat()
+    };
+    let of = |bytes: &[u8]| Protocol::of(Message { bytes, len: Some(bytes.len()) });
+    let test = SmcTestLink::default().with_user_data([7; 16]);
+    for order in [[44, 0], [0, 44]] {
+        let request = message(0x27, order, 0, test.bytes());
+        assert_eq!(of(&request), Some(Protocol::SmcR));
+        assert_eq!(SmcLlc2::view(&request).unwrap().0.length().bytes(), 44);
+        assert_eq!(of(&[&request[..], &[0]].concat()), None);
+        for (at, bit) in [(0, 0x40), (1, 1), (2, 1), (43, 1)] {
+            let mut other = request.clone();
+            other[at] ^= bit;
+            assert_eq!(of(&other), None, "{at}");
+        }
+        let built = send(true, 7, &request).build();
+        let d = dissect(Link::ETHERNET, &built, built.len() as u32);
+        assert!(Info::new(&d, icrc::verify(&d)).to_string().ends_with("SMC-R TEST LINK (v2)"));
+        assert_eq!(Packet::from(&d).build(), built);
+        let link = SmcConfirmLink::default().with_max_links(2).with_sender_qp(Qpn(0x22));
+        let key = SmcConfirmRkey::default().with_r_key(RKey(9));
+        let report = followed(&[
+            send(true, 1, &message(0x21, order, 0, link.bytes())),
+            send(false, 1, &message(0x21, order, 0x80, link.bytes())),
+            send(true, 2, &request),
+            send(false, 2, &message(0x27, order, 0x80, test.bytes())),
+            send(true, 3, &message(0x26, order, 0, key.bytes())),
+            send(false, 3, &message(0x26, order, 0xa0, key.bytes())),
+        ]);
+        let rows: Vec<_> = report.commands.iter().map(|row| (&*row.operation, &*row.meaning)).collect();
+        assert_eq!(
+            rows,
+            [("CONFIRM LINK (v2)", ""), ("TEST LINK (v2)", ""), ("CONFIRM RKEY (v2)", "refused")]
+        );
+    }
+}
+
+/// Senders whose most significant byte comes first are known, too.
+#[test]
+fn lnet_is_known_in_both_orders() {
+    let of = |bytes: &[u8]| Protocol::of(Message { bytes, len: Some(bytes.len()) });
+    let big = LnetBig::default()
+        .with_magic(Hex32(0x0be9_1b91))
+        .with_version(Hex16(0x12))
+        .with_message_type(LnetType::IMMEDIATE)
+        .with_length(LnetBig::LEN as u32 + 8)
+        .with_src_nid(LnetNid(0x0005_0000_0a00_0001));
+    let message = [big.bytes(), &[0; 8]].concat();
+    assert_eq!(of(&message), Some(Protocol::Lnet));
+    assert_eq!(of(&message[..50]), None);
+    let built = send(true, 7, &message).build();
+    let d = dissect(Link::ETHERNET, &built, built.len() as u32);
+    assert_eq!(d.get::<LnetBig>().map(|lnet| lnet.src_nid()), Some(LnetNid(0x0005_0000_0a00_0001)));
+    assert!(
+        d.get::<Lnet>().is_none() && Info::new(&d, icrc::verify(&d)).to_string().ends_with("LNet IMMEDIATE")
+    );
+    // Each half of the header in another order.
+    let mut mixed = message.clone();
+    mixed[..4].reverse();
+    assert_eq!(of(&mixed), None);
+    let private = Application::of_private_data;
+    assert_eq!(private(&message), Some(Application::LNet));
+    assert_eq!(private(&[0x0b, 0xe9, 0x1b, 0x91, 0, 0x12, 5, 0, 1, 2]), Some(Application::LNet));
+    assert_eq!(private(&[0x0b, 0xe9, 0x1b, 0x91, 0x12, 0, 5, 0, 1, 2]), None);
+}
+
 /// A GET with its data, a PUT with its data, one that is refused, and one that fails.
 #[test]
 fn transfers_of_lnet_are_commands() {

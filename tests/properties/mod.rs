@@ -74,8 +74,8 @@ macro_rules! for_each_header {
             RpcCall Nfs3Call Nfs4Call RpcReply RpcAuth RpcAccept NfsTag NfsCompound NfsOperation NfsHandle NfsName NfsState NfsRange NfsWrite Nfs3Write NvmeSqe NvmeRw NvmeConnect NvmePropertyAccess NvmeFabrics
             NvmeCqe NvmeConnectData NvmeIdController NvmeIdAbilities NvmeIdSubsystem NvmeIdFabrics NvmeIdNamespace NvmeLbaFormat NvmeNsIdentifier
             NvmeSmartLog NvmeAnaLog NvmeAnaGroup NvmeDiscoveryLog NvmeDiscoveryEntry Iser Iscsi IscsiCommand IscsiResponse IscsiLoginReq IscsiLoginRsp IscsiRequest IscsiReply Srp SrpCmd SrpRsp SrpDescriptor SrpIndirect SrpLoginReq SrpLoginRsp SrpLoginRej SmbdNegotiateReq
-            SmbdNegotiateRsp SmbdData Smb2 Smb2Buffer Rds SmcLlc SmcConfirmLink SmcAddLink SmcDeleteLink SmcTestLink SmcConfirmRkey SmcDeleteRkey SmcOther SmcCdc
-            Lnet LnetParameters LnetHeader LnetCookie LnetPutAck LnetMemory LnetFragment LnetCompletion IpoibHeader IpoibArp IpoibIpv4 IpoibIpv6
+            SmbdNegotiateRsp SmbdData Smb2 Smb2Buffer Rds SmcLlc SmcLlc2 SmcConfirmLink SmcAddLink SmcDeleteLink SmcTestLink SmcConfirmRkey SmcDeleteRkey SmcOther SmcCdc
+            Lnet LnetBig LnetParameters LnetHeader LnetCookie LnetPutAck LnetMemory LnetFragment LnetCompletion IpoibHeader IpoibArp IpoibIpv4 IpoibIpv6
         )
     };
 }

@@ -3,7 +3,7 @@
 use super::{Message, Protocol, lnet};
 use crate::{
     named,
-    wire::{Header, Lnet, PortSpace, ServiceId, SrpOpcode},
+    wire::{PortSpace, ServiceId, SrpOpcode},
 };
 
 named! {
@@ -122,10 +122,12 @@ impl Application {
 
 /// A message of LNet, as far as private data has room for it, or its refusal, which has magic number and version only.
 fn is_lnet(data: &[u8]) -> bool {
-    match Lnet::view(data) {
-        Some((lnet, _)) if lnet::begins(lnet) => true,
-        _ => matches!(data, [0x91, 0x1b, 0xe9, 0x0b, 0x11 | 0x12, 0, 1..=9, 0, ..]),
-    }
+    lnet::length(data).is_some()
+        || matches!(
+            data,
+            [0x91, 0x1b, 0xe9, 0x0b, 0x11 | 0x12, 0, 1..=9, 0, ..]
+                | [0x0b, 0xe9, 0x1b, 0x91, 0, 0x11 | 0x12, 1..=9, 0, ..]
+        )
 }
 
 /// What ofi_rxm says in a REQ: 24 bytes (ofi_verbs puts their number before them), the only version, an order of bytes, versions of its control

@@ -4,23 +4,35 @@ use super::{Message, parts::Reader};
 use crate::wire::*;
 
 /// Where every message begins, as senders with little-endian numbers write it.
-pub(super) const MAGIC: Le<Hex32> = Le(Hex32(0x0be9_1b91));
+const MAGIC: Hex32 = Hex32(0x0be9_1b91);
 
 /// Whether it can only be LNet: its magic number, a version and a type that exist, and the message's own length.
 pub(super) fn is(message: Message<'_>) -> bool {
-    let Some((lnet, _)) = Lnet::view(message.bytes) else { return false };
-    let len = lnet.length().0 as usize;
-    begins(lnet) && len >= Lnet::LEN && message.has_at_least(len)
+    length(message.bytes).is_some_and(|len| len >= Lnet::LEN && message.has_at_least(len))
 }
 
-/// Whether it is a header of LNet.
-pub(super) fn begins(lnet: &Lnet) -> bool {
-    lnet.magic() == MAGIC
-        && matches!(lnet.version(), Le(Hex16(0x11 | 0x12)))
-        && lnet.message_type().name().is_some()
+/// The bytes of the message that it says it has, if it begins with a header of LNet, in either order of bytes.
+pub(super) fn length(bytes: &[u8]) -> Option<usize> {
+    let (lnet, _) = Lnet::view(bytes)?;
+    let (big, _) = LnetBig::view(bytes)?;
+    let (version, len) = match lnet.magic() == Le(MAGIC) {
+        true => (lnet.version().0, lnet.length().0),
+        false => (big.version(), big.length()),
+    };
+    let is_it = is_big(bytes) || lnet.magic() == Le(MAGIC);
+    let has_type = lnet.message_type().name().is_some();
+    (is_it && has_type && matches!(version, Hex16(0x11 | 0x12))).then_some(len as usize)
+}
+
+/// Whether the sender's most significant byte comes first.
+fn is_big(bytes: &[u8]) -> bool {
+    LnetBig::view(bytes).is_some_and(|(lnet, _)| lnet.magic() == MAGIC)
 }
 
 pub(super) fn read(reader: &mut Reader<'_>) -> Option<()> {
+    if is_big(reader.left()) {
+        return reader.take::<LnetBig>().map(|_| ());
+    }
     match reader.take::<Lnet>()?.message_type() {
         LnetType::CONNREQ | LnetType::CONNACK => reader.take::<LnetParameters>().map(|_| ()),
         LnetType::IMMEDIATE => reader.take::<LnetHeader>().map(|_| ()),

@@ -716,6 +716,8 @@ kinds! {
     Rds "rds" header message;
     /// Header of messages about links of SMC-R.
     SmcLlc "smc" header message;
+    /// Header of messages about links of SMC-R version 2.
+    SmcLlc2 "smc" header message;
     /// Confirmation of a link of SMC-R.
     SmcConfirmLink "smc_link" header message;
     /// Another link of SMC-R.
@@ -734,6 +736,8 @@ kinds! {
     SmcCdc "smc" header message;
     /// Message of LNet.
     Lnet "lnet" header message;
+    /// Message of LNet of a sender whose most significant byte comes first.
+    LnetBig "lnet" header message;
     /// Parameters of a connection of LNet.
     LnetParameters "lnet_parameters" header message;
     /// Header of Portals in LNet.

@@ -55,7 +55,7 @@ pub struct LnetNid(pub u64);
 bits!(LnetNid as Show::Hex => Opaque, u64: LnetNid, |nid: LnetNid| nid.0;);
 
 header! {
-    /// Header of messages of Lustre over RDMA (Lustre's `o2iblnd-idl.h`). Numbers are in the order of the sender; that of x86 and Arm is read.
+    /// Header of messages of Lustre over RDMA (Lustre's `o2iblnd-idl.h`). Numbers are in the order of the sender: that of x86 and Arm.
     ///
     /// ```text
     /// +---------------------------------------------------------------+
@@ -97,6 +97,52 @@ header! {
         dst_nid with_dst_nid: 64 as Le<LnetNid>,
         /// Since when the receiver runs.
         dst_stamp with_dst_stamp: 64 as Le<Hex64>,
+    }
+}
+
+header! {
+    /// Header of messages of Lustre over RDMA of senders whose most significant byte comes first. What follows the header is not read.
+    ///
+    /// ```text
+    /// +---------------------------------------------------------------+
+    /// |                             magic                             |
+    /// +-------------------------------+---------------+---------------+
+    /// |            version            |  message_type |    credits    |
+    /// +-------------------------------+---------------+---------------+
+    /// |                             length                            |
+    /// +---------------------------------------------------------------+
+    /// |                            checksum                           |
+    /// +---------------------------------------------------------------+
+    /// |                       src_nid (64 bits)                       |
+    /// +---------------------------------------------------------------+
+    /// |                      src_stamp (64 bits)                      |
+    /// +---------------------------------------------------------------+
+    /// |                       dst_nid (64 bits)                       |
+    /// +---------------------------------------------------------------+
+    /// |                      dst_stamp (64 bits)                      |
+    /// +---------------------------------------------------------------+
+    /// ```
+    LnetBig "LNet, big-endian", 48 bytes {
+        /// 0x0be91b91.
+        magic with_magic: 32 as Hex32,
+        /// 0x11 or 0x12.
+        version with_version: 16 as Hex16,
+        /// What it is.
+        message_type with_message_type: 8 as LnetType,
+        /// Messages that the other side may send.
+        credits with_credits: 8 as u8,
+        /// Bytes of the message.
+        length with_length: 32 as u32,
+        /// Its checksum; 0: none.
+        checksum with_checksum: 32 as Hex32,
+        /// The sender's identifier.
+        src_nid with_src_nid: 64 as LnetNid,
+        /// Since when the sender runs.
+        src_stamp with_src_stamp: 64 as Hex64,
+        /// The receiver's identifier.
+        dst_nid with_dst_nid: 64 as LnetNid,
+        /// Since when the receiver runs.
+        dst_stamp with_dst_stamp: 64 as Hex64,
     }
 }
 

@@ -8,8 +8,25 @@ number! {
     /// What a message of SMC-R is.
     SmcType(u8) as Show::Named(|v| Some(match v {
         1 => "CONFIRM LINK", 2 => "ADD LINK", 3 => "ADD LINK CONTINUATION", 4 => "DELETE LINK", 5 => "REQUEST ADD LINK",
-        6 => "CONFIRM RKEY", 7 => "TEST LINK", 8 => "CONFIRM RKEY CONTINUATION", 9 => "DELETE RKEY", 0xfe => "CDC", _ => return None,
+        6 => "CONFIRM RKEY", 7 => "TEST LINK", 8 => "CONFIRM RKEY CONTINUATION", 9 => "DELETE RKEY", 0x21 => "CONFIRM LINK (v2)",
+        0x22 => "ADD LINK (v2)", 0x24 => "DELETE LINK (v2)", 0x25 => "REQUEST ADD LINK (v2)", 0x26 => "CONFIRM RKEY (v2)",
+        0x27 => "TEST LINK (v2)", 0x29 => "DELETE RKEY (v2)", 0xfe => "CDC", _ => return None,
     }))
+}
+
+number! {
+    /// Bytes of a message of version 2, in the sender's order of bytes: 44 to 8,192, so that it tells the order, too.
+    SmcLength(u16) as Show::Decoded(|v, f| write!(f, "{} bytes", SmcLength(v as u16).bytes()))
+}
+
+impl SmcLength {
+    /// The most bytes of a message.
+    const MOST: u16 = 8192;
+
+    /// How many it are.
+    pub const fn bytes(self) -> u16 {
+        if self.0 <= Self::MOST { self.0 } else { self.0.swap_bytes() }
+    }
 }
 
 impl SmcType {
@@ -25,6 +42,16 @@ impl SmcType {
     /// Its name; `None` for a number that is not assigned.
     pub fn name(self) -> Option<&'static str> {
         Self::SHOW.name(self.0.into())
+    }
+
+    /// Whether it is one of version 2, whose length has two bytes.
+    pub const fn is_v2(self) -> bool {
+        self.0 >> 4 == 2
+    }
+
+    /// That of version 1 with the same meaning.
+    pub const fn v1(self) -> SmcType {
+        if self.is_v2() { SmcType(self.0 & 0xf) } else { self }
     }
 }
 
@@ -45,6 +72,30 @@ header! {
         reserved with_reserved: 4 as Hex8,
         /// Why no link was added; 1: no other path.
         reject_reason with_reject_reason: 4 as u8,
+        /// It is a response.
+        response with_response: 1 as bool,
+        /// No link was added; of DELETE LINK: all links of the group are meant.
+        rejected with_rejected: 1 as bool,
+        /// A key was refused; of DELETE LINK: it is orderly.
+        negative with_negative: 1 as bool,
+        /// Of CONFIRM LINK, bits 0 and 1: no eye catchers in the memory.
+        flags with_flags: 5 as Hex8,
+    }
+}
+
+header! {
+    /// Header of messages about the links of SMC-R version 2 (the kernel's `net/smc/smc_llc.c`). Their length is in the order of bytes of the sender.
+    ///
+    /// ```text
+    /// +---------------+-------------------------------+-+-+-+---------+
+    /// |  message_type |             length            |r|r|n|  flags  |
+    /// +---------------+-------------------------------+-+-+-+---------+
+    /// ```
+    SmcLlc2 "SMC-R LLC version 2", 4 bytes {
+        /// What it is.
+        message_type with_message_type: 8 as SmcType ["smc.llc_msg"],
+        /// Bytes of the message: 44 to 8,192.
+        length with_length: 16 as SmcLength,
         /// It is a response.
         response with_response: 1 as bool,
         /// No link was added; of DELETE LINK: all links of the group are meant.
