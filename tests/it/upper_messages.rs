@@ -567,7 +567,7 @@ fn fields_have_the_values_that_tshark_gives_them() {
         "nvme.cqe.status",
         "nvme.cmd.slba",
         "nvme.fabrics.cmd.connect.qid",
-        "nvme.cmd.identify.ctrl.mdts",
+        "nvme.cmd.identify.ctrl.cmic",
         "nvme.cmd.identify.ctrl.nn",
         "nvme.cmd.identify.ns.flbas",
         "nvme.cmd.get_logpage.smart.asc",
