@@ -194,11 +194,12 @@ impl<'a> Info<'a> {
             // Files by the short names that Wireshark gives them.
             match (part.kind, bytes_of_nfs(&parts, at, bytes)) {
                 (Kind::NfsHandle, Some(handle)) => number(w, " FH=", hash_of_handle(handle).into(), true)?,
-                (Kind::NfsName, Some(name)) => match std::str::from_utf8(name) {
+                (Kind::NfsName, Some(name)) => {
                     // With escapes: it may be anything.
-                    Ok(name) => write!(w, " {name:?}")?,
-                    Err(_) => {}
-                },
+                    if let Ok(name) = std::str::from_utf8(name) {
+                        write!(w, " {name:?}")?;
+                    }
+                }
                 _ => {}
             }
             for field in part.kind.fields() {

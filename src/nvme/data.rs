@@ -196,8 +196,7 @@ impl Identified {
             }
             Kind::NvmeIdController => {
                 let Some(&id) = parts.get::<NvmeIdController>(bytes) else { return };
-                let [model, serial, firmware] =
-                    [&id.mn().0[..], &id.sn().0[..], &id.fr().0[..]].map(|bytes| padded(bytes));
+                let [model, serial, firmware] = [&id.mn().0[..], &id.sn().0[..], &id.fr().0[..]].map(padded);
                 let (abilities, fabrics) = (parts.get(bytes).copied(), parts.get(bytes).copied());
                 if let Some(controller) = self.controller(who) {
                     controller.identity =
@@ -259,12 +258,11 @@ impl Identified {
                     }
                     let transport = entry.trtype();
                     let transport = transport.name().map_or_else(|| transport.0.to_string(), str::to_owned);
-                    let text = |bytes: &[u8]| padded(bytes);
                     let row = [
-                        text(&entry.subnqn().0),
+                        padded(&entry.subnqn().0),
                         transport,
-                        text(&entry.traddr().0),
-                        text(&entry.trsvcid().0),
+                        padded(&entry.traddr().0),
+                        padded(&entry.trsvcid().0),
                     ];
                     self.discovered.insert((who.1, row), entry.subtype());
                 }
