@@ -40,7 +40,7 @@ impl Parts {
 
     /// The part at this place.
     pub(crate) fn get_part(&self, at: usize) -> Option<Part> {
-        self.iter().nth(at).copied()
+        (**self).get(at).copied()
     }
 
     /// Where the headers end.
