@@ -9,6 +9,9 @@ use crate::support::{
 };
 use rdmawire::{
     analyze::{Analysis, Options},
+    capture::{Record, Time},
+    dissect::Link,
+    opcode::Opcode,
     report::{
         CollectiveCause, CollectiveRequest, Collectives, CtsLayout, ImmediateOrder, RecognizedBy, Report,
         RequestTime, Topology,
@@ -271,4 +274,44 @@ fn nothing_is_claimed_of_other_programs() {
             }
         }
     }
+}
+
+/// WRITEs of a store, as long as elements, are more than the view keeps messages. Of frames that were cut, nothing but where they go tells.
+#[test]
+fn a_collective_behind_very_many_other_writes_has_its_data() {
+    const WRITES: u32 = 270_000;
+    let alone = found("nccl_ring-A.pcap.zst");
+    let nccl = frames("nccl_ring-A.pcap.zst");
+    let begin = nccl[0].record().time.0 - 1_000_000_000;
+    let mut analysis = Analysis::new(Options::default());
+    for n in 0..WRITES {
+        let mixed = u64::from(n).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let frame = small_write(0x900 + n % 32, n / 32, 0x7f00_0000_0000 + (mixed >> 40 << 6));
+        let (time, wire_len) = (Time(begin + i64::from(n) * 1_000), frame.len() as u32);
+        let frame = &frame[..96];
+        analysis.push(&Record { time, link: Link::ETHERNET, interface: 0, wire_len, frame });
+    }
+    for frame in &nccl {
+        analysis.push(&frame.record());
+    }
+    let found = analysis.finish().head.collectives.expect("collectives");
+    assert_eq!((found.requests.len(), found.bytes), (alone.requests.len(), alone.bytes));
+    assert_eq!((found.connections.len(), found.unfinished), (alone.connections.len(), alone.unfinished));
+}
+
+/// A WRITE of 64 bytes between two other hosts.
+fn small_write(dest_qp: u32, psn: u32, va: u64) -> Vec<u8> {
+    const UDP: u16 = 8 + 12 + 16 + 64 + 4;
+    let mut frame = vec![2; 12];
+    frame.extend([0x08, 0, 0x45, 0]);
+    frame.extend((20 + UDP).to_be_bytes());
+    frame.extend([0, 0, 0x40, 0, 64, 17, 0, 0, 10, 9, 0, 1, 10, 9, 0, 2, 0xc0, 0, 0x12, 0xb7]);
+    frame.extend(UDP.to_be_bytes());
+    frame.extend([0, 0, Opcode::RC_WRITE_ONLY.code, 0, 0xff, 0xff]);
+    frame.extend(dest_qp.to_be_bytes());
+    frame.extend(psn.to_be_bytes());
+    frame.extend(va.to_be_bytes());
+    frame.extend([0, 0, 0, 9, 0, 0, 0, 64]);
+    frame.resize(14 + 20 + usize::from(UDP), 0);
+    frame
 }
