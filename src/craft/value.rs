@@ -6,6 +6,7 @@ use super::{ComputedField, Packet};
 use crate::{
     grammar::{
         Error, did_you_mean, nearest,
+        print::hex,
         recipe::{Assignment, Bytes},
         units,
     },
@@ -158,8 +159,7 @@ pub(super) fn show(header: &[u8], kind: Kind, field: &Field) -> String {
         }
         Show::Named(_) | Show::Decoded(_) => format!("{:#x}", field.get(header)),
         Show::Text | Show::List(_) | Show::Counts(_) => {
-            let bytes = field.bytes(header).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-            format!("hex:{bytes}")
+            format!("hex:{}", hex(field.bytes(header)))
         }
         _ => field.display(header).to_string(),
     }

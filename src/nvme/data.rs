@@ -1,6 +1,7 @@
 //! The data of commands that say what a controller and its namespaces are: put together as far as it was captured, and read.
 
 use std::{
+    borrow::Cow,
     collections::{BTreeMap, HashMap, VecDeque},
     hash::RandomState,
     sync::Arc,
@@ -297,8 +298,12 @@ impl Namespace {
     }
 }
 
+/// Text with zeros behind it.
+pub(super) fn until_zero(bytes: &[u8]) -> Cow<'_, str> {
+    String::from_utf8_lossy(bytes.split(|&byte| byte == 0).next().unwrap_or(bytes))
+}
+
 /// Text with zeros or blanks behind it.
 fn padded(bytes: &[u8]) -> String {
-    let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
-    String::from_utf8_lossy(&bytes[..end]).trim_end().to_owned()
+    until_zero(bytes).trim_end().to_owned()
 }

@@ -9,7 +9,7 @@ use std::{
 use super::{
     Packet,
     capsule::{Command, Cqe, Data, SQE, Sqe, Status},
-    data::{Gathered, Gathering, Identified, Who},
+    data::{Gathered, Gathering, Identified, Who, until_zero},
 };
 use crate::{
     dissect::Address,
@@ -269,12 +269,14 @@ impl Queue {
 
     /// What the data of a completed command says of the queue itself.
     fn name(&mut self, data: &NvmeConnectData) {
-        let name = |bytes: &[u8]| -> Option<Arc<str>> {
-            let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
-            (end > 0).then(|| String::from_utf8_lossy(&bytes[..end]).into())
-        };
-        self.subsystem = name(&data.subnqn().0).or_else(|| self.subsystem.take());
-        self.host_name = name(&data.hostnqn().0).or_else(|| self.host_name.take());
+        for (name, bytes) in
+            [(&mut self.subsystem, &data.subnqn().0), (&mut self.host_name, &data.hostnqn().0)]
+        {
+            let told = until_zero(bytes);
+            if !told.is_empty() {
+                *name = Some(told.into());
+            }
+        }
     }
 
     /// What a completed command tells.

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Chunk, Collectives, MAX_WAYS,
+    Chunk, Collectives, MAX_WAYS, MOST_SLOTS,
     pattern::are_elements,
     way::{Role, Way},
 };
@@ -14,8 +14,6 @@ use crate::analyze::packet::{Glimpse, key::Key};
 /// Messages of a way after which it is judged; and again whenever there are twice as many. A request has up to eight messages, and one that
 /// ends it.
 const FIRST_LOOK: usize = 16;
-/// Slots that a FIFO has, at most. Of twice as many elements, some go to the same ones.
-const MOST_SLOTS: usize = 256;
 
 impl Collectives {
     /// Whether the view may begin with a packet of this way.
@@ -43,11 +41,11 @@ impl Collectives {
 
     #[inline(never)]
     fn may_be_of_any(&self, at: u32) -> bool {
+        if self.ways.get(at as usize).is_some_and(|way| way.role != Role::Unknown) {
+            return true;
+        }
         let messages = self.messages(at);
-        let has_role = self.ways.get(at as usize).is_some_and(|way| way.role != Role::Unknown);
-        has_role
-            || messages.iter().any(|chunk| chunk.is_ended)
-            || are_elements(&messages) && go_around(&messages)
+        messages.iter().any(|chunk| chunk.is_ended) || are_elements(&messages) && go_around(&messages)
     }
 
     #[inline(never)]
@@ -105,6 +103,7 @@ fn go_around(messages: &[&Chunk]) -> bool {
     let mut places: Vec<u64> = messages.iter().map(|chunk| chunk.va).collect();
     places.sort_unstable();
     places.dedup();
+    // Of twice as many elements as there are slots, some go to the same ones.
     !is_known || is_onward && (messages.len() < 2 * MOST_SLOTS || places.len() <= MOST_SLOTS)
 }
 

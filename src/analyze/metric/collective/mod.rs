@@ -58,7 +58,8 @@ const LOOK_BACK: usize = 16;
 /// When so many acknowledgements wait, their times say what they acknowledge.
 const MANY_WAITING: usize = 64;
 /// Numbers of slots that FIFOs of versions have.
-const SLOTS: [u64; 3] = [8, 64, 256];
+const SLOTS: [u64; 3] = [8, 64, MOST_SLOTS as u64];
+const MOST_SLOTS: usize = 256;
 
 /// The metric.
 #[derive(Clone, Debug, Default, crate::stored::Stored)]

@@ -1,6 +1,6 @@
 //! Rows of the report: what each dialog comes to.
 
-use std::{borrow::Cow, fmt::Write, net::Ipv6Addr};
+use std::{borrow::Cow, net::Ipv6Addr};
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     analyze::packet::key::Key,
+    grammar::print::hex,
     report::{Closing, Reason, Service, Setup, SetupEnd, SetupOutcome, Side},
     upper::Application,
     wire::*,
@@ -449,11 +450,4 @@ fn reason_words(reason: u16, info: &[u8]) -> Cow<'static, str> {
         (27, &[most, ..]) => format!("{name} (acceptable: {most})").into(),
         _ => name.into(),
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
-        _ = write!(text, "{byte:02x}");
-        text
-    })
 }
