@@ -1,8 +1,8 @@
 //! Inputs that once broke something, each with the name of what it broke.
 
-use std::net::Ipv4Addr;
+use std::{net::Ipv4Addr, path::Path};
 
-use crate::properties::dissect::invariants;
+use crate::{properties::dissect::invariants, support::trace::read};
 use rdmawire::{
     analyze::{Analysis, Options},
     capture::{Record, Time},
@@ -226,4 +226,27 @@ fn a_round_trip_of_two_centuries() {
     let rtt = report.flows[0].latency_ns.ack_rtt.expect("the acknowledgement was for it");
     assert!(rtt.max > i64::MAX as u64 / 2, "{rtt:?}");
     assert_eq!(report.flows[0].requests.packets, 3);
+}
+
+/// Something writes IP headers anew, and computes no checksum: the first few packets are as intact as those behind them.
+#[test]
+fn checksums_of_ip_that_are_all_wrong_are_no_corruption() {
+    let classes = |is_damaged: &dyn Fn(usize) -> bool| {
+        let mut analysis = Analysis::new(Options::default());
+        for (at, frame) in read(Path::new("pcaps/loss1_rc_write-B-300.pcap")).unwrap().iter().enumerate() {
+            let mut bytes = frame.bytes.clone();
+            if is_damaged(at) && bytes[12..15] == [8, 0, 0x45] {
+                bytes[24] ^= 0xff;
+            }
+            analysis.push(&Record { frame: &bytes, ..frame.record() });
+        }
+        let report = analysis.finish();
+        let requests = &report.flows.iter().max_by_key(|flow| flow.packets).unwrap().requests;
+        (requests.losses.corrupt, requests.retransmits)
+    };
+    let intact = classes(&|_| false);
+    assert_eq!(intact, (Some([0, 0]), 85));
+    assert_eq!(classes(&|_| true), intact);
+    // One of many is.
+    assert_eq!(classes(&|at| at == 20).0, Some([1, 1]));
 }

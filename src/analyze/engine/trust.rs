@@ -27,6 +27,11 @@ impl Trust {
         bad * 2 <= checked + Self::DOUBT
     }
 
+    /// Wrong checksums of IP headers before any right one: something rewrites the headers, or computes none.
+    fn believes_ip(bad: u64, checked: u64) -> bool {
+        bad < checked && Trust::believes(bad, checked)
+    }
+
     /// Whether a packet with this ICRC state is accepted as intact.
     #[inline(always)]
     pub(crate) fn accepts(&self, icrc: State) -> bool {
@@ -36,7 +41,7 @@ impl Trust {
     /// Whether a packet with this state of its IPv4 header checksum is accepted as intact.
     #[inline(always)]
     pub(crate) fn accepts_ip(&self, is_right: Option<bool>) -> bool {
-        is_right != Some(false) || !Trust::believes(self.ip_bad + 1, self.ip_checked + 1)
+        is_right != Some(false) || !Trust::believes_ip(self.ip_bad + 1, self.ip_checked + 1)
     }
 
     /// Whether an ICRC was verified.
@@ -66,7 +71,7 @@ impl Trust {
             self.ip_checked += 1;
             if !right {
                 self.ip_bad += 1;
-                corrupt |= Trust::believes(self.ip_bad, self.ip_checked);
+                corrupt |= Trust::believes_ip(self.ip_bad, self.ip_checked);
             }
         }
         match icrc {
