@@ -82,6 +82,14 @@ impl Head {
         let wraps = &self.overhead.encapsulations;
         !wraps.is_empty() && wraps.keys().all(|wrap| matches!(wrap, Encapsulation::Ib | Encapsulation::IbGrh))
     }
+
+    /// The head of a column, with the word of the links that were captured: InfiniBand marks by FECN what IP marks by CE.
+    pub(in crate::report) fn label<'a>(&self, label: &'a str) -> Cow<'a, str> {
+        match label.strip_prefix("CE") {
+            Some(rest) if self.is_native() => format!("FECN{rest}").into(),
+            _ => label.into(),
+        }
+    }
 }
 
 /// The head, and the object that a report is in JSON, where the long lists stand between fields of the head.

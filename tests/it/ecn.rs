@@ -422,6 +422,8 @@ fn native_marks_are_told_in_their_own_words() {
     let mut rewrite = crate::support::programs::cli();
     crate::support::programs::printed(rewrite.args(["rewrite", "-q", "--to", "ib", from]).arg(&file));
     let text = crate::support::programs::printed(crate::support::programs::cli().arg("analyze").arg(&file));
+    let heads = text.lines().find(|line| line.contains(" packets ") && line.contains(" QP ")).unwrap();
+    assert!(heads.contains(" FECN") && !heads.contains(" CE"), "{heads}");
     let congestion = text.lines().find(|line| line.starts_with("Congestion")).unwrap();
     assert!(congestion.contains("of the data packets are marked (FECN)"), "{congestion}");
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -252,7 +252,7 @@ const MARKED: &[Column<MarkedFlow>] = &[
     optional("QP", "text", "Queue pair that the data goes to", |m, _| {
         m.dest_qp.map_or(Cell::None, |qp| text(format!("{qp:#x}")))
     }),
-    column("CE", "count", "Packets marked: congestion experienced", |m, _| some(m.ce_packets)),
+    column("CE", "count", "Packets marked: congestion experienced (CE), or FECN", |m, _| some(m.ce_packets)),
     optional("CE of 1,000", "count", "Marked packets of 1,000 that could be marked", |m, _| {
         m.ce_ratio.map_or(Cell::None, |ratio| some((ratio * 1000.0).round() as u64))
     }),
@@ -380,7 +380,9 @@ const CLASSES: &[Column<TrafficClass>] = &[
     optional("ACK", "count", "ACKs and NAKs", |c, _| some(c.operations.acks)),
     optional("CNP", "count", "Congestion notifications", |c, _| some(c.operations.cnps)),
     optional("other", "count", "Other packets", |c, _| some(c.operations.others)),
-    optional("CE", "count", "Packets marked: congestion experienced", |c, _| some(c.ce_packets)),
+    optional("CE", "count", "Packets marked: congestion experienced (CE), or FECN", |c, _| {
+        some(c.ce_packets)
+    }),
     optional("resent", "count", "Retransmitted packets", |c, _| some(c.retransmits)),
     optional("NAK", "count", "NAKs for missing packets in this class", |c, _| some(c.naks)),
     optional("lost", "bounds", "Packets that its flows lost on the network, at least and at most", |c, _| {
@@ -418,7 +420,9 @@ const PAIR_CLASSES: &[Column<PairClass>] = &[
     optional("QPs", "count", "Queue pairs that it goes to", |c, _| number(c.queue_pairs)),
     column("packets", "count", "Packets, without corrupt ones and copies", |c, _| Cell::Number(c.packets)),
     column("bytes", "bytes", "Bytes on the wire", |c, _| Cell::Number(c.wire_bytes)),
-    optional("CE", "count", "Packets marked: congestion experienced", |c, _| some(c.ce_packets)),
+    optional("CE", "count", "Packets marked: congestion experienced (CE), or FECN", |c, _| {
+        some(c.ce_packets)
+    }),
     optional("resent", "count", "Retransmitted packets", |c, _| some(c.retransmits)),
     optional("NAK", "count", "NAKs for missing packets", |c, _| some(c.naks)),
     optional("lost", "bounds", "Packets lost on the network, at least and at most", |c, _| proved(c.lost)),

@@ -72,14 +72,20 @@ pub(super) fn tables(report: &View<'_>, pictures: Vec<Picture>, lines: Lines, mo
     let number = Head { label: "#".into(), unit: "flow", about: "Number of the flow".into() };
     let heads = FLOWS.iter().map(|column| (column.head(), column.is_optional));
     let heads: Vec<_> = iter::once((number, false)).chain(heads).collect();
-    Tables {
+    let mut tables = Tables {
         flows: Table { in_trouble: Some(in_trouble), ..finish(&heads, flows, left_out) },
         ports: list(PORTS, ports.iter(), ports.len(), limit),
         lists: LISTS.iter().map(|(name, rows)| (*name, rows(report, limit))).collect(),
         hosts: Hosts::of(pairs),
         pictures,
         lines,
+    };
+    for table in tables.lists.values_mut().chain([&mut tables.flows, &mut tables.ports]) {
+        for head in &mut table.columns {
+            head.label = report.head.label(&head.label).into_owned().into();
+        }
     }
+    tables
 }
 
 /// A figure of flows, and whether its column is left out where it is empty for all of them.
@@ -145,7 +151,7 @@ const PORTS: &[Column<(Option<u16>, Sum)>] = &[
     column("resent", "count", "Retransmitted packets", |p, _| some(p.1.of[1])),
     column("losses", "count", "Losses that the capture shows", |p, _| some(p.1.of[2])),
     column("late", "count", "Packets out of order: overtaken on their way", |p, _| some(p.1.of[3])),
-    column("CE", "count", "Packets marked: congestion experienced", |p, _| some(p.1.of[4])),
+    column("CE", "count", "Packets marked: congestion experienced (CE), or FECN", |p, _| some(p.1.of[4])),
 ];
 
 /// What several flows add up to, of each figure in [`SUMS`].

@@ -94,7 +94,8 @@ pub(super) fn flows(report: &View<'_>, options: &Options, page: &mut Page<'_>) -
     {
         columns.remove(at);
     }
-    first.extend(columns.into_iter().map(|(column, cells)| (column.figure.label(), cells)));
+    let label = |column: &Column| report.head.label(&column.figure.label()).into_owned();
+    first.extend(columns.into_iter().map(|(column, cells)| (label(column), cells)));
     let head: Vec<&str> = first.iter().map(|(head, _)| head.as_str()).collect();
     let mut table = page.table(&head, &[1, 2]);
     for row in 0..rows.len() {

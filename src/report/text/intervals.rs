@@ -18,8 +18,8 @@ pub(in crate::report) fn intervals(report: &View<'_>, page: &mut Page<'_>) -> io
     let (Some(bins), Some(width)) = (&report.head.intervals, report.head.interval_ns) else { return Ok(()) };
     page.blank()?;
     page.wrapped(Paint::Heading, "Intervals  ", &format!("of {}", duration(width)))?;
-    let marks = if report.head.is_native() { "FECN" } else { "CE" };
-    let head = ["at", "rate", "goodput", "packets", "resent", "late", "NAK", "CNP", marks, "pause"];
+    let marks = report.head.label("CE");
+    let head = ["at", "rate", "goodput", "packets", "resent", "late", "NAK", "CNP", &marks, "pause"];
     let mut table = page.table(&head, &[]);
     let start = report.head.capture.first_ns.or(bins.first().map(|bin| bin.start_ns)).unwrap_or(0);
     for bin in bins.iter().take(MAX_INTERVALS) {

@@ -22,8 +22,9 @@ pub(in crate::report) fn marked_flows(report: &View<'_>, page: &mut Page<'_>) ->
     if c.flows.iter().all(|flow| flow.cnps == 0) {
         return Ok(());
     }
+    let marks = report.head.label("CE");
     let head = [
-        "#", "from", "to", "QP", "CE", "CNP", "due", "loss", "unmarked", "latency", "before", "after",
+        "#", "from", "to", "QP", &marks, "CNP", "due", "loss", "unmarked", "latency", "before", "after",
         "reaction",
     ];
     let mut table = page.table(&head, &[1, 2]);
