@@ -27,6 +27,7 @@ from ._frames import (
     write,
 )
 from ._native import Packet, PacketIterator, Packets, __version__
+from ._scan import scan_packets
 from ._scapy import from_scapy, to_scapy
 from ._tables import Table, TableColumn
 from .report import Report
@@ -65,6 +66,7 @@ __all__ = [
     "packets",
     "rewrite",
     "row_columns",
+    "scan_packets",
     "to_scapy",
     "verify_icrc",
     "write",

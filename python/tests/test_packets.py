@@ -134,6 +134,27 @@ def test_rows_are_those_of_the_command_line(name: str, command: Callable[..., st
     assert {row["class"] for row in table} > {"new"} and {row["epoch"] for row in table} >= {0}
 
 
+def test_a_scan_reads_what_a_query_needs(capture: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scan = rdmawire.scan_packets(capture)
+    every = [column.name for column in [*rdmawire.columns(), *rdmawire.row_columns()]]
+    assert scan.collect().equals(polars.DataFrame(rdmawire.packets(capture, fields=every)))
+    asked: List[Any] = []
+    packets = rdmawire._scan.packets
+    monkeypatch.setattr(rdmawire._scan, "packets", lambda *of, **options: asked.append(options["fields"]) or packets(*of, **options))
+    again = polars.col("class") == "retransmission"
+    sums = scan.filter(again).group_by("src").agg(polars.col("payload_bytes").sum()).collect()
+    assert sums.rows() == [("10.77.0.1", 87040)]
+    assert sorted(asked.pop()) == ["class", "payload_bytes", "src"]
+    assert scan.select("frame").head(3).collect()["frame"].to_list() == [1, 2, 3]
+    assert scan.select("frame").filter(polars.col("frame") > 5).head(2).collect()["frame"].to_list() == [6, 7]
+    assert scan.select(polars.len()).collect().item() == 300
+    assert rdmawire.scan_packets(capture, filter="aeth.nak").select("frame").collect().rows() == [(82,)]
+    with capture.open("rb") as file, pytest.raises(TypeError, match="file object"):
+        rdmawire.scan_packets(file)
+    with pytest.raises(TypeError, match="no fields"):
+        rdmawire.scan_packets(capture, fields=["src"])
+
+
 def test_several_sources_follow_each_other(capture: Path) -> None:
     other = PCAPS / "cm_rping-A.pcap"
     table = pyarrow.table(rdmawire.packets([capture, other], fields=["capture", "frame", "class"]))
