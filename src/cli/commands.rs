@@ -134,7 +134,7 @@ fn connection_cells(at: usize, row: &ConversationRow) -> Vec<String> {
         at.to_string(),
         row.client.clone(),
         row.server.clone(),
-        row.protocol.to_owned(),
+        row.protocol.to_string(),
         row.known_by.words().to_owned(),
         format!("{:#x}", row.server_qp),
         count(row.completed),

@@ -13,6 +13,7 @@ use super::{
     Outcome,
     input::{Joining, Progress, STOP, describe, name_of, open_parts},
     say,
+    table_files::TableDirectories,
     terminal::{self, Color},
     tracking::Tracking,
 };
@@ -50,6 +51,11 @@ pub(super) struct Diff {
     #[arg(long, value_name = "N", default_value_t = 20)]
     top: usize,
     #[command(flatten)]
+    tables: TableDirectories,
+    /// Replace files that exist.
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
     tracking: Tracking,
 }
 
@@ -68,6 +74,7 @@ impl Diff {
         let options = Options { analyze: analyze.clone(), window_ns: self.window, max_waiting };
         let options = options.within(captures.len());
         super::signals::end_on_signal(&STOP);
+        let tables = self.tables.open(self.force)?;
         let mut sources = captures.iter().map(|parts| open_parts(parts)).collect::<Result<Vec<_>, _>>()?;
         let mut taps = Taps::new(options, captures.iter().map(|parts| name_of(parts)));
         let mut numbers = vec![0u64; sources.len()];
@@ -107,6 +114,8 @@ impl Diff {
         let files = describe(sources.iter(), numbers.iter().sum());
         let mut report = taps.finish();
         report.problems = files.problems;
+        let names: Vec<&str> = report.taps.iter().map(|tap| tap.name.as_str()).collect();
+        tables.write(&names.join(", "), &report)?;
         let out = &mut io::stdout().lock();
         if self.json {
             json::write(out, &report)?;

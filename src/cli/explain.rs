@@ -1,6 +1,7 @@
 //! `rdmawire explain`: headers, operation codes, syndromes, notes and findings, from the tables that are used.
 
 mod sql;
+mod tables;
 mod words;
 
 use std::{
@@ -20,11 +21,7 @@ use rdmawire::{
     gate::{Figure, Natural},
     grammar::{did_you_mean, nearest, print::several, units},
     opcode::{Direction, Opcode, PayloadRule, Position},
-    packets,
-    report::{
-        Message, Renamed, SCHEMA, plain_doc,
-        table::{Column, Kind as CellKind, Table},
-    },
+    report::{Renamed, SCHEMA},
     wire::{Bth, Field, Header, HeaderInfo, Kind, Show, Syndrome},
 };
 
@@ -73,16 +70,11 @@ impl Explain {
             ["gate" | "gates"] => gate(&mut to)?,
             ["schema"] => writeln!(to, "{:#}", rdmawire::report::schema())?,
             ["table" | "tables"] => tables(&mut to)?,
-            ["table" | "tables", "packets"] => packets(&mut to)?,
             #[cfg(feature = "parquet")]
             ["table" | "tables", "headers"] => headers(&mut to)?,
-            ["table" | "tables", Message::TABLE] => {
-                rows_of(Message::TABLE, Message::DOC, &Message::columns(), &mut to)?;
-            }
             ["table" | "tables", name] => table(name, &mut to)?,
             ["renamed"] => renamed(&mut to)?,
-            ["sql"] => sql::views("ndjson", &mut to)?,
-            ["sql", form @ ("ndjson" | "csv" | "parquet")] => sql::views(form, &mut to)?,
+            ["sql", words @ ..] => sql::of(words, &mut to)?,
             ["qos"] => to.push_str(QOS),
             ["links"] => to.push_str(LINKS),
             [command @ ("nvme" | "commands" | "collectives" | "connections" | "fabric")] => {
@@ -129,90 +121,59 @@ fn all(to: &mut String) -> Written {
          \x20 connections, nvme, commands, collectives, fabric\n\
          \x20                       the columns of these commands\n\
          \x20 schema                the JSON Schema of `analyze --json`\n\
-         \x20 table [NAME]          the tables of `analyze --csv`, --ndjson and --parquet, and their columns\n\
+         \x20 table [NAME]          the tables that --csv, --ndjson and --parquet write, and their columns\n\
          \x20 renamed               names of fields and columns that changed with the schema\n\
-         \x20 sql [csv|parquet]     views of all tables for DuckDB: `rdmawire explain sql > load.sql`\n\
+         \x20 sql [csv|parquet]     views of the tables of `analyze` for DuckDB: `rdmawire explain sql > load.sql`\n\
+         \x20 sql clickhouse        statements that make these tables in ClickHouse\n\
+         \x20 sql FORM COMMAND      the same for the tables of diff, nvme, commands or fabric\n\
          \x20 HEADER.FIELD          a single field, by our name or Wireshark's\n",
     );
     Ok(())
 }
 
 fn tables(to: &mut String) -> Written {
-    for table in Table::ALL {
-        writeln!(to, "{:12} {:3} columns  {}", table.name(), table.columns().len(), table.doc())?;
-    }
-    let columns = packets::Column::all().count();
-    writeln!(to, "{:12} {columns:3} columns  {PACKETS}", "packets")?;
-    writeln!(to, "{:12} {:3} columns  {}", "messages", Message::columns().len(), Message::DOC)
-}
-
-/// A table, or all of them: columns in their order.
-fn tables_as_json(words: &[&str], to: &mut String) -> anyhow::Result<()> {
-    let (["table" | "tables"] | ["table" | "tables", _]) = words else {
-        bail!("--json: only tables are explained so: rdmawire explain table flows --json")
-    };
-    let column =
-        |name: &str, kind: CellKind, doc: &str| json!({ "name": name, "type": kind.name(), "doc": doc });
-    let of = |columns: Vec<Column>| -> Value {
-        columns.iter().map(|one| column(&one.name, one.kind, &plain_doc(one.doc))).collect()
-    };
-    let packets =
-        || -> Value { packets::Column::all().map(|one| column(one.name, one.kind, one.doc)).collect() };
-    let mut all: Map<String, Value> =
-        Table::ALL.into_iter().map(|table| (table.name().to_owned(), of(table.columns()))).collect();
-    all.insert(Message::TABLE.to_owned(), of(Message::columns()));
-    all.insert("packets".to_owned(), packets());
-    match words {
-        [_, name] => match all.remove(*name) {
-            Some(columns) => writeln!(to, "{columns:#}")?,
-            None => table(name, to)?,
-        },
-        _ => writeln!(to, "{:#}", Value::from(all))?,
+    for (command, all) in tables::by_command() {
+        writeln!(to, "Of {command}:")?;
+        for table in all {
+            writeln!(to, "  {:22} {:3} columns  {}", table.name, table.columns.len(), table.doc)?;
+        }
     }
     Ok(())
 }
 
-const PACKETS: &str = "A packet: what `rdmawire packets` writes.";
+/// A table, or all of them: columns in their order.
+fn tables_as_json(words: &[&str], to: &mut String) -> anyhow::Result<()> {
+    let column = |one: &tables::Column| json!({ "name": one.name, "type": one.kind.name(), "doc": one.doc });
+    let of = |table: &tables::Table| -> Value { table.columns.iter().map(column).collect() };
+    match words {
+        ["table" | "tables"] => {
+            let all: Map<String, Value> =
+                tables::all().map(|table| (table.name.to_owned(), of(&table))).collect();
+            writeln!(to, "{:#}", Value::from(all))?;
+        }
+        ["table" | "tables", name] => writeln!(to, "{:#}", of(&tables::named(name)?))?,
+        _ => bail!("--json: only tables are explained so: rdmawire explain table flows --json"),
+    }
+    Ok(())
+}
 
 /// The columns of an index.
 #[cfg(feature = "parquet")]
 fn headers(to: &mut String) -> Written {
     writeln!(to, "headers: A frame without payload: what `rdmawire index` writes.")?;
-    for field in packets::header_schema().fields() {
+    for field in rdmawire::packets::header_schema().fields() {
         let doc = field.metadata().get("doc").map_or("", String::as_str);
         writeln!(to, "  {}  ({})\n      {doc}", field.name(), field.data_type().to_string().to_lowercase())?;
     }
     Ok(())
 }
 
-/// The columns of packets.
-fn packets(to: &mut String) -> Written {
-    writeln!(to, "packets: {PACKETS}")?;
-    for column in packets::Column::all() {
-        writeln!(to, "  {}  ({})\n      {}", column.name, column.kind.name(), column.doc)?;
-    }
-    Ok(())
-}
-
 /// The columns of a table.
 fn table(name: &str, to: &mut String) -> anyhow::Result<()> {
-    let Some(table) = Table::ALL.into_iter().find(|table| table.name() == name) else {
-        let names = Table::ALL.map(Table::name);
-        bail!(
-            "no table is called {name:?}{}",
-            did_you_mean(
-                &nearest(name, names.map(String::from).into_iter()),
-                "; rdmawire explain tables lists all"
-            )
-        );
-    };
-    Ok(rows_of(table.name(), table.doc(), &table.columns(), to)?)
-}
-
-fn rows_of(name: &str, doc: &str, columns: &[Column], to: &mut String) -> Written {
-    writeln!(to, "{name}: {doc}")?;
-    for Column { name, kind, doc, .. } in columns {
-        writeln!(to, "  {name}  ({})\n      {}", kind.name(), plain_doc(doc))?;
+    let table = tables::named(name)?;
+    writeln!(to, "{name}: {}", table.doc)?;
+    for tables::Column { name, kind, doc } in &table.columns {
+        writeln!(to, "  {name}  ({})\n      {doc}", kind.name())?;
     }
     Ok(())
 }

@@ -14,7 +14,7 @@ use super::{
     list::{self, Column, number, words},
     output::{self, Kind, svg_path},
     signals::{STOP, end_on_signal},
-    table_files::{TableDirectories, TableDirectory},
+    table_files::TableDirectories,
     trace::{Captures, Merging, Trace, name_of_trace, write_json},
 };
 use rdmawire::{
@@ -23,7 +23,6 @@ use rdmawire::{
     plot,
     report::{
         clean,
-        table::write_rows,
         units::{bytes, count, duration, rate, several, yes_or_no},
     },
 };
@@ -92,6 +91,7 @@ impl Fabric {
     fn one(&self, captures: &[PartFiles], way: Option<[u16; 2]>) -> anyhow::Result<(bool, bool)> {
         let (source, is_opened) = Trace::open(captures);
         let Some(mut source) = source else { return Ok((false, true)) };
+        let tables = self.tables.open(self.force)?;
         let mut subnet = fabric::Fabric::default();
         let read = each(&mut source, |number, record| {
             subnet.push(number, record, &dissect(record.link, record.frame, record.wire_len));
@@ -105,9 +105,7 @@ impl Fabric {
             return Ok((is_whole, print_way(&mut subnet, way, &mut out)?));
         }
         let report = subnet.finish();
-        for directory in self.tables.make(self.force) {
-            self.write_tables(&directory?, &name, &report)?;
-        }
+        tables.write(&name, &report)?;
         if let Some(path) = &self.svg {
             let picture =
                 plot::subnet(&report, &name).map_err(|error| anyhow!("{}: {error}", clean(&name)))?;
@@ -119,18 +117,6 @@ impl Fabric {
             self.print(&name, &report, &mut out)?;
         }
         Ok((is_whole, true))
-    }
-
-    fn write_tables(&self, directory: &TableDirectory, capture: &str, report: &Report) -> anyhow::Result<()> {
-        let mut files = Vec::new();
-        macro_rules! tables {
-            ($($list:ident)*) => { $(
-                let file = directory.create(stringify!($list))?;
-                files.push(write_rows(file, directory.format, capture, &report.$list)?);
-            )* };
-        }
-        tables!(nodes ports links managers groups group_ports group_members paths services traps counters samples operations);
-        directory.keep(files)
     }
 
     fn print(&self, name: &str, report: &Report, out: &mut impl Write) -> io::Result<()> {

@@ -5,6 +5,7 @@ use std::{
     path::PathBuf,
 };
 
+use anyhow::bail;
 use clap::Args;
 use serde::Serialize;
 
@@ -14,6 +15,7 @@ use super::{
     input::{PartFiles, each, say_damage},
     list,
     signals::{STOP, end_on_signal},
+    table_files::TableDirectories,
     trace::{Captures, Merging, Trace, name_of_trace, write_json},
 };
 use rdmawire::{
@@ -21,7 +23,7 @@ use rdmawire::{
     dissect::{Dissection, dissect_with},
     filter::FrameMeta,
     icrc,
-    report::units::several,
+    report::{table::Tabular, units::several},
 };
 
 #[derive(Debug, Args)]
@@ -45,11 +47,16 @@ pub(super) struct Following {
     filter: Option<String>,
     #[command(flatten)]
     roce: RocePorts,
+    #[command(flatten)]
+    tables: TableDirectories,
+    /// Replace files that exist.
+    #[arg(long)]
+    force: bool,
 }
 
 /// Follows commands, frame by frame.
 pub(super) trait Follow {
-    type Report: Serialize;
+    type Report: Serialize + Tabular;
 
     /// Keeps so many commands one by one for the report.
     fn keeping(keep: usize) -> Self;
@@ -83,7 +90,11 @@ impl Following {
     pub(super) fn run<F: Follow>(self) -> anyhow::Result<Outcome> {
         end_on_signal(&STOP);
         let mut outcome = Outcome::Done;
-        for captures in self.merging.traces(&self.files)? {
+        let traces = self.merging.traces(&self.files)?;
+        if traces.len() > 1 && self.tables.are_asked() {
+            bail!("tables are of one capture: with several, write them one by one, or --merge them");
+        }
+        for captures in traces {
             if !self.one::<F>(&captures)? {
                 outcome = Outcome::Failed;
             }
@@ -95,8 +106,9 @@ impl Following {
     fn one<F: Follow>(&self, captures: &[PartFiles]) -> anyhow::Result<bool> {
         let (source, is_opened) = Trace::open(captures);
         let Some(mut source) = source else { return Ok(false) };
+        let tables = self.tables.open(self.force)?;
         let (filter, options) = (arg::filter(&self.filter)?, self.roce.options());
-        let mut commands = F::keeping(if self.commands { KEPT } else { 0 });
+        let mut commands = F::keeping(if self.commands || self.tables.are_asked() { KEPT } else { 0 });
         let read = each(&mut source, |number, record| {
             let d = dissect_with(options, record.link, record.frame, record.wire_len);
             let is_wanted = filter.as_ref().is_none_or(|filter| {
@@ -112,6 +124,7 @@ impl Following {
         let name = name_of_trace(captures);
         let is_whole = read.was_read_whole(&name);
         let report = commands.finish();
+        tables.write(&name, &report)?;
         let mut out = io::stdout().lock();
         if self.json {
             write_json(&source, &report, &mut out)?;

@@ -12,13 +12,16 @@ use super::{
     output::{self, Kind, OutFile},
     say,
 };
-use rdmawire::{grammar::print::several, report::table::Format};
+use rdmawire::{
+    grammar::print::several,
+    report::table::{Format, TableOf, Tabular},
+};
 
 /// Where tables are written, and in which formats.
 #[derive(Debug, Args)]
 pub(super) struct TableDirectories {
     /// Also write tables for databases and notebooks into this directory, a CSV file for each; `rdmawire explain tables` describes
-    /// those of `analyze`.
+    /// them.
     #[arg(long, value_name = "DIR")]
     csv: Option<PathBuf>,
     /// Also write these tables with one JSON object on each line.
@@ -40,6 +43,16 @@ impl TableDirectories {
         self.asked().map(move |(path, format)| TableDirectory::make(path, format, force))
     }
 
+    /// Opens the files of all tables of a report, before anything is read for it.
+    pub(super) fn open<R: Tabular>(&self, force: bool) -> anyhow::Result<OpenTables<R>> {
+        let open = |directory: anyhow::Result<TableDirectory>| {
+            let directory = directory?;
+            let files = R::TABLES.iter().map(|table| Ok((table, directory.create(table.name())?)));
+            anyhow::Ok((files.collect::<anyhow::Result<_>>()?, directory))
+        };
+        Ok(OpenTables(self.make(force).map(open).collect::<anyhow::Result<_>>()?))
+    }
+
     fn asked(&self) -> impl Iterator<Item = (&Path, Format)> {
         let asked = [
             (&self.csv, Format::Csv),
@@ -48,6 +61,20 @@ impl TableDirectories {
             (&self.parquet, Format::Parquet),
         ];
         asked.into_iter().filter_map(|(directory, format)| Some((directory.as_deref()?, format)))
+    }
+}
+
+/// The files of the tables of a report, in each directory that was asked for. Those that are not written are not left behind.
+pub(super) struct OpenTables<R: 'static>(Vec<(Vec<(&'static TableOf<R>, OutFile)>, TableDirectory)>);
+
+impl<R> OpenTables<R> {
+    /// Writes and keeps them. `capture` is the name of what the report is of.
+    pub(super) fn write(self, capture: &str, report: &R) -> anyhow::Result<()> {
+        self.0.into_iter().try_for_each(|(files, directory)| {
+            let write =
+                |(table, file): (&TableOf<R>, _)| table.write(file, directory.format, capture, report);
+            directory.keep(files.into_iter().map(write).collect::<Result<_, _>>()?)
+        })
     }
 }
 

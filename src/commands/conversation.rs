@@ -5,10 +5,11 @@ use std::{
     collections::{BTreeMap, VecDeque},
 };
 
-use super::{KnownBy, Packet, Whole, iser, lnet, rds, rpc, smb, smc, srp};
+use super::{Packet, Whole, iser, lnet, rds, rpc, smb, smc, srp};
 use crate::{
     dissect::Address,
     follow::{Key, Progress, Sums, Time},
+    report::ApplicationBy,
     upper::Protocol,
     wire::Reth,
 };
@@ -22,7 +23,7 @@ const MOST_FAILED: usize = 1 << 10;
 #[derive(Debug)]
 pub(super) struct Conversation {
     pub(super) protocol: Protocol,
-    pub(super) known_by: KnownBy,
+    pub(super) known_by: ApplicationBy,
     pub(super) client: Address,
     pub(super) server: Address,
     pub(super) client_qp: Option<u32>,
@@ -166,7 +167,7 @@ pub(super) struct Done {
 }
 
 impl Conversation {
-    pub(super) fn new(to: Key, protocol: Protocol, known_by: KnownBy) -> Conversation {
+    pub(super) fn new(to: Key, protocol: Protocol, known_by: ApplicationBy) -> Conversation {
         Conversation {
             protocol,
             known_by,

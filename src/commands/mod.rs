@@ -25,14 +25,13 @@ use crate::{
     dissect::{Address, Dissection},
     follow::{Doubt, HalfKnown, Key, Progress, Requests, Sums, Transfers, Turn},
     opcode::{Operation, Service, Shape},
+    report::ApplicationBy,
     upper::{Application, Message, Protocol},
     wire::{self, Bth, CmRep, CmReq, Reth},
 };
 use conversation::{Conversation, Done, Said};
 
-pub use rows::{
-    CommandRow, ConversationRow, FIELDS, FailedRow, KnownBy, OperationRow, Report, SCHEMA, TimeRow,
-};
+pub use rows::{CommandRow, ConversationRow, FailedRow, OperationRow, Report, SCHEMA, TimeRow, schema};
 
 /// Connections beyond this number are not followed.
 const MOST_CONVERSATIONS: usize = 1 << 14;
@@ -103,7 +102,7 @@ enum Role {
 #[derive(Clone, Copy, Debug)]
 struct Request {
     qp: u32,
-    known: Option<(Application, KnownBy)>,
+    known: Option<(Application, ApplicationBy)>,
 }
 
 /// What is read of a packet.
@@ -190,9 +189,10 @@ impl Commands {
     }
 
     fn on_management(&mut self, d: &Dissection<'_>, src: Address, dst: Address) {
-        let by_private = || Some((d.application_by_private_data()?, KnownBy::PrivateData));
+        let by_private = || Some((d.application_by_private_data()?, ApplicationBy::PrivateData));
         if let Some(req) = d.get::<CmReq>() {
-            let by_service = d.application_by_service().map(|application| (application, KnownBy::Service));
+            let by_service =
+                d.application_by_service().map(|application| (application, ApplicationBy::Service));
             let known = by_service.or_else(by_private);
             self.requests.add(src, req.local_comm_id().0, Request { qp: req.local_qpn().0, known });
         }
@@ -208,7 +208,7 @@ impl Commands {
     }
 
     /// The number of a new connection; `None` where there are too many.
-    fn add(&mut self, to: Key, protocol: Protocol, by: KnownBy) -> Option<usize> {
+    fn add(&mut self, to: Key, protocol: Protocol, by: ApplicationBy) -> Option<usize> {
         let at = self.all.len();
         if at >= MOST_CONVERSATIONS {
             self.not_followed += 1;
@@ -246,7 +246,7 @@ impl Commands {
         let (first, second) = (found.next(), found.next());
         let is_request = first.is_none() && {
             said.clear();
-            let begins = Conversation::new(packet.key, protocol, KnownBy::Messages);
+            let begins = Conversation::new(packet.key, protocol, ApplicationBy::Messages);
             begins.read(&packet.alone(true), &mut said);
             said.iter().any(|said| matches!(said, Said::Request(_)))
         };
@@ -256,7 +256,7 @@ impl Commands {
                 self.bind(at, packet.key.qp);
                 true
             }
-            (None, _) if is_request => self.add(packet.key, protocol, KnownBy::Messages).is_some(),
+            (None, _) if is_request => self.add(packet.key, protocol, ApplicationBy::Messages).is_some(),
             _ => false,
         }
     }

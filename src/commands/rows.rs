@@ -9,8 +9,9 @@ use super::{
 use crate::{
     follow::{Sums, Time, recovery, shares},
     report::{
-        Summary,
-        described::{described, words},
+        ApplicationBy, Summary,
+        field::{Types, records},
+        table::tables_of,
         units::{bytes, duration, several, times},
     },
 };
@@ -18,23 +19,23 @@ use crate::{
 /// The name of this form of JSON.
 pub const SCHEMA: &str = "rdmawire.commands/1";
 
-words! {
-    /// How a connection's protocol is known.
-    pub enum KnownBy {
-        /// The service ID of its set-up.
-        Service = "service" "service",
-        /// The private data of its set-up.
-        PrivateData = "private_data" "private data",
-        /// Messages that can be of no other protocol.
-        Messages = "messages" "messages",
-    }
+/// The JSON Schema of [`Report`].
+pub fn schema() -> serde_json::Value {
+    Types::document::<Report>("Report")
 }
 
-described! {
+tables_of! { Report {
+    "command_connections": &ConversationRow, "A connection of an application: NFS, iSER, SRP, SMB Direct, RDS, LNet, SMC-R.", |of| of.connections.iter();
+    "command_operations": &OperationRow, "Commands of one kind of one connection.", |of| of.operations.iter();
+    "command_failed": &FailedRow, "Commands of one kind that failed with one status.", |of| of.failed.iter();
+    "commands": &CommandRow, "A command with its answer.", |of| of.commands.iter();
+} }
+
+records! {
     /// The commands of a capture.
     pub struct Report {
         /// [`SCHEMA`].
-        pub schema: &'static str,
+        pub schema: Cow<'static, str>,
         /// Connections with commands, in the order in which they were first seen.
         pub connections: Vec<ConversationRow>,
         /// Commands of one kind of one connection, those that took most time first.
@@ -58,9 +59,9 @@ described! {
     /// One connection.
     pub struct ConversationRow {
         /// The protocol of its messages.
-        pub protocol: &'static str,
+        pub protocol: Cow<'static, str>,
         /// How that is known.
-        pub known_by: KnownBy,
+        pub known_by: ApplicationBy,
         /// The address of who asks; of RDS, of who was heard first.
         pub client: String,
         /// The address of who is asked.
@@ -88,12 +89,12 @@ described! {
         /// Latencies.
         pub latency: Option<Summary>,
         /// What the time of its commands went to.
-        #[serde(flatten)]
+        #[flatten = "Its fields are the row's own."]
         pub time: TimeRow,
     }
 
     /// What the time of commands went to. The parts add up to the whole.
-    #[derive(Copy, Default)]
+    #[derive(Copy)]
     pub struct TimeRow {
         /// From the first packet of the command to the last one of its answer, in nanoseconds, of all commands together.
         pub latency_ns: u64,
@@ -110,7 +111,7 @@ described! {
         /// The connection's place in [`Report::connections`].
         pub connection: usize,
         /// The protocol.
-        pub protocol: &'static str,
+        pub protocol: Cow<'static, str>,
         /// The name of the operation; of an NFSv4 compound, of the one that it is for.
         pub operation: Cow<'static, str>,
         /// Commands that were answered.
@@ -126,7 +127,7 @@ described! {
         /// The application's bytes per second in that time.
         pub bytes_per_second: Option<f64>,
         /// What the time of the commands went to.
-        #[serde(flatten)]
+        #[flatten = "Its fields are the row's own."]
         pub time: TimeRow,
     }
 
@@ -187,7 +188,7 @@ described! {
         /// Whether it is an error.
         pub is_error: bool,
         /// What its time went to.
-        #[serde(flatten)]
+        #[flatten = "Its fields are the row's own."]
         pub time: TimeRow,
     }
 }
@@ -226,7 +227,7 @@ pub(super) fn report(all: Commands) -> Report {
     let mut places = vec![None; all.all.len()];
     let mut shown: Vec<&Conversation> = Vec::new();
     // One that only looked like a protocol has no answers.
-    let is_one = |of: &&Conversation| of.known_by != KnownBy::Messages || of.sums.latency.count() > 0;
+    let is_one = |of: &&Conversation| of.known_by != ApplicationBy::Messages || of.sums.latency.count() > 0;
     for (at, of) in all.all.iter().enumerate().filter(|(_, of)| is_one(of)) {
         places[at] = Some(shown.len());
         shown.push(of);
@@ -240,7 +241,7 @@ pub(super) fn report(all: Commands) -> Report {
     operations.sort_by_key(|row| std::cmp::Reverse(row.time.latency_ns));
     let command = |(at, done): &(usize, Done)| Some(command_row(done, place(*at)?));
     let mut report = Report {
-        schema: SCHEMA,
+        schema: SCHEMA.into(),
         connections: shown.iter().map(|of| conversation_row(of, end)).collect(),
         operations,
         failed: failed(&shown),
@@ -257,7 +258,7 @@ pub(super) fn report(all: Commands) -> Report {
 
 fn conversation_row(of: &Conversation, end: i64) -> ConversationRow {
     ConversationRow {
-        protocol: of.protocol.name(),
+        protocol: of.protocol.name().into(),
         known_by: of.known_by,
         client: of.client.to_string(),
         server: of.server.to_string(),
@@ -280,7 +281,7 @@ fn operation_row(connection: usize, of: &Conversation, name: Cow<'static, str>, 
     let [per_second, bytes_per_second] = sums.per_second();
     OperationRow {
         connection,
-        protocol: of.protocol.name(),
+        protocol: of.protocol.name().into(),
         operation: name,
         completed: sums.latency.count(),
         failed: sums.failed,

@@ -6,6 +6,7 @@ use super::findings::BAD;
 use crate::{
     report::{
         field::{Types, records},
+        table::tables_of,
         units::several,
     },
     wire::MgmtClass,
@@ -18,6 +19,22 @@ pub const SCHEMA: &str = "rdmawire.fabric/1";
 pub fn schema() -> serde_json::Value {
     Types::document::<Report>("Report")
 }
+
+tables_of! { Report {
+    "fabric_nodes": &NodeRow, "A node of a subnet of InfiniBand.", |of| of.nodes.iter();
+    "fabric_ports": &PortRow, "A port that answers or records describe.", |of| of.ports.iter();
+    "fabric_links": &LinkRow, "A link between two nodes.", |of| of.links.iter();
+    "fabric_managers": &ManagerRow, "A subnet manager.", |of| of.managers.iter();
+    "fabric_groups": &GroupRow, "A multicast group.", |of| of.groups.iter();
+    "fabric_group_ports": &GroupPortRow, "A port of a switch that forwards a multicast group.", |of| of.group_ports.iter();
+    "fabric_group_members": &GroupMemberRow, "A member of a multicast group.", |of| of.group_members.iter();
+    "fabric_paths": &PathRow, "A path that the subnet administration gave.", |of| of.paths.iter();
+    "fabric_services": &ServiceRow, "A service that the subnet administration knows.", |of| of.services.iter();
+    "fabric_traps": &TrapRow, "A notice.", |of| of.traps.iter();
+    "fabric_counters": &CounterRow, "A counter of a port that has a value, or counted.", |of| of.counters.iter();
+    "fabric_samples": &SampleRow, "What a counter counted from one answer to the next.", |of| of.samples.iter();
+    "fabric_operations": &OperationRow, "Questions and answers of one class, attribute and method.", |of| of.operations.iter();
+} }
 
 records! {
     /// A subnet as the management datagrams of a capture show it.

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use crate::{
-    report::described::words,
+    report::DataDirection,
     wire::{NvmeFabricsType, NvmeStatus},
 };
 
@@ -37,18 +37,6 @@ pub(super) enum Data {
         len: u32,
     },
     None,
-}
-
-words! {
-    /// What a command does with data.
-    pub enum DataDirection {
-        /// None, or a direction that is not known.
-        None = "none" "none",
-        /// From the controller to the host.
-        Read = "read" "read",
-        /// From the host to the controller.
-        Write = "write" "write",
-    }
 }
 
 /// Which command: operation codes mean something else on the admin queue, and Fabrics commands have a type.

@@ -27,10 +27,9 @@ use capsule::{CQE, Command, Cqe, Sqe};
 use data::{Gathering, Identified};
 use queue::Queue;
 
-pub use capsule::DataDirection;
 pub use rows::{
-    CommandRow, ControllerRow, FIELDS, FailedRow, NamespaceRow, OperationRow, QueueRow, Report, SCHEMA,
-    SubsystemRow, TimeRow,
+    CommandRow, ControllerRow, FailedRow, NamespaceRow, OperationRow, QueueRow, Report, SCHEMA, SubsystemRow,
+    TimeRow, schema,
 };
 
 /// Queues beyond this number are not followed.

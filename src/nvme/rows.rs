@@ -1,8 +1,9 @@
 //! The commands as rows, and what they say in a sentence.
 
+use std::borrow::Cow;
+
 use super::{
     Commands, Kind,
-    capsule::DataDirection,
     data::Identified,
     identity,
     queue::{Done, Queue},
@@ -11,8 +12,9 @@ use crate::{
     dissect::Address,
     follow::{Sums, Time, recovery, shares},
     report::{
-        Summary,
-        described::described,
+        DataDirection, Summary,
+        field::{Types, records},
+        table::tables_of,
         units::{bytes, count, duration, percent, several, times},
     },
 };
@@ -20,11 +22,26 @@ use crate::{
 /// The name of this form of JSON.
 pub const SCHEMA: &str = "rdmawire.nvme/1";
 
-described! {
+/// The JSON Schema of [`Report`].
+pub fn schema() -> serde_json::Value {
+    Types::document::<Report>("Report")
+}
+
+tables_of! { Report {
+    "nvme_queues": &QueueRow, "A queue of NVMe over RDMA: a submission and a completion queue over one connection.", |of| of.queues.iter();
+    "nvme_controllers": &ControllerRow, "A controller, as far as commands say what it is.", |of| of.controllers.iter();
+    "nvme_namespaces": &NamespaceRow, "A namespace, as far as commands say what it is.", |of| of.namespaces.iter();
+    "nvme_discovered": &SubsystemRow, "A subsystem that a discovery controller told of.", |of| of.discovered.iter();
+    "nvme_operations": &OperationRow, "Commands of one kind to one namespace of one subsystem.", |of| of.operations.iter();
+    "nvme_failed": &FailedRow, "Commands of one kind that failed with one status.", |of| of.failed.iter();
+    "nvme_commands": &CommandRow, "A command with its response.", |of| of.commands.iter();
+} }
+
+records! {
     /// The commands of a capture.
     pub struct Report {
         /// [`SCHEMA`].
-        pub schema: &'static str,
+        pub schema: Cow<'static, str>,
         /// Queues, in the order in which they were first seen.
         pub queues: Vec<QueueRow>,
         /// Controllers, as far as commands say what they are.
@@ -90,7 +107,7 @@ described! {
         /// Latencies.
         pub latency: Option<Summary>,
         /// What the time of its commands went to.
-        #[serde(flatten)]
+        #[flatten = "Its fields are the row's own."]
         pub time: TimeRow,
     }
 
@@ -185,7 +202,7 @@ described! {
     }
 
     /// What the time of commands went to. The parts add up to the whole.
-    #[derive(Copy, Default)]
+    #[derive(Copy)]
     pub struct TimeRow {
         /// From the first packet of the command to its response, in nanoseconds, of all commands together.
         pub latency_ns: u64,
@@ -230,7 +247,7 @@ described! {
         /// Bytes per second in that time: of the blocks, or of data where their size is not known.
         pub bytes_per_second: Option<f64>,
         /// What the time of the commands went to.
-        #[serde(flatten)]
+        #[flatten = "Its fields are the row's own."]
         pub time: TimeRow,
     }
 
@@ -277,7 +294,7 @@ described! {
         /// The status field without the phase tag; 0 is success.
         pub status: u16,
         /// What its time went to.
-        #[serde(flatten)]
+        #[flatten = "Its fields are the row's own."]
         pub time: TimeRow,
     }
 }
@@ -351,7 +368,7 @@ pub(super) fn report(all: Commands) -> Report {
         Some(command_row(done, place, shown.get(place)?, &all.identified))
     };
     let mut report = Report {
-        schema: SCHEMA,
+        schema: SCHEMA.into(),
         queues,
         controllers: identity::controllers(&all.identified),
         namespaces: identity::namespaces(&all.identified),

@@ -186,9 +186,9 @@ records! {
     pub struct Loss {
         /// What became of it.
         pub fate: Fate,
-        /// The tap that it passed, as an index into [`Diff::taps`].
+        /// The tap that it passed: its place in the order of the captures, from 0.
         pub from: usize,
-        /// The tap that it did not pass, or not as it was.
+        /// The tap that it did not pass, or not as it was, likewise.
         pub to: usize,
         /// The frame's number in the first tap's capture, from 1.
         pub frame: u64,
@@ -211,11 +211,85 @@ records! {
     }
 }
 
+tables_of! { Diff {
+    "diff_taps": (TapNumber, &Tap), "A capture of a comparison.", |of| (0..).zip(&of.taps).map(|(tap, one)| (TapNumber { tap }, one));
+    "diff_segments": (Between, DecidedEarly, &Clock), "The clocks of two neighbours on a path.",
+        |of| of.segments.iter().map(|one| {
+            let [first, second] = one.taps;
+            (of.between(first, second), DecidedEarly { decided_early: one.decided_early }, &one.clock)
+        });
+    "diff_directions": (Between, Whole, Hops), "Packets that pass one tap first: what became of them, and their delay.",
+        |of| of.directions().map(|(between, one)| {
+            (between, Whole { counts: one.counts, delay: one.delay.clone() }, Hops { hops: one.hops.clone() })
+        });
+    "diff_delays": (Between, Dscp, &Delay), "Delay between two taps of packets with one DSCP at the first.",
+        |of| of.directions().flat_map(|(between, one)| {
+            one.dscp.iter().map(move |(&dscp, delay)| (between.clone(), Dscp { dscp }, delay))
+        });
+    "diff_dscp_changes": (Between, &DscpChange), "A DSCP that became another one between two taps.",
+        |of| of.directions().flat_map(|(between, one)| one.dscp_changes.iter().map(move |change| (between.clone(), change)));
+    "diff_flows": (Between, &Flow), "A flow between two taps: what became of its packets, and their delay.",
+        |of| of.directions().flat_map(|(between, one)| one.flows.iter().map(move |flow| (between.clone(), flow)));
+    "diff_losses": (Between, &Loss), "A packet that did not arrive as it was sent.",
+        |of| of.losses.iter().map(|one| (of.between(one.from, one.to), one));
+} }
+
+records! {
+    /// The number of a capture in a comparison.
+    struct TapNumber {
+        /// Its place in the order in which captures were given, from 0.
+        pub tap: usize,
+    }
+
+    /// Two taps.
+    struct Between {
+        /// The name of the tap that packets pass first; of clocks, of the one that was given first.
+        pub from_tap: String,
+        /// The name of the other tap.
+        pub to_tap: String,
+    }
+
+    /// What was decided before its time.
+    struct DecidedEarly {
+        /// Packets that were given up before the window of time was over: they count as not seen by the other tap.
+        pub decided_early: u64,
+    }
+
+    /// What became of packets.
+    struct Whole {
+        /// What became of them.
+        pub counts: Passage,
+        /// Their delay.
+        pub delay: Delay,
+    }
+
+    /// Hops between two taps.
+    struct Hops {
+        /// How many hops are between the taps (difference of TTL), and of how many packets.
+        pub hops: BTreeMap<i16, u64>,
+    }
+
+    /// A class of packets.
+    struct Dscp {
+        /// The DSCP at the first tap.
+        pub dscp: u8,
+    }
+}
+
 impl Diff {
+    fn between(&self, from: usize, to: usize) -> Between {
+        let name = |at: usize| self.taps.get(at).map_or_else(String::new, |tap| tap.name.clone());
+        Between { from_tap: name(from), to_tap: name(to) }
+    }
+
+    fn directions(&self) -> impl Iterator<Item = (Between, &Direction)> {
+        let all = self.segments.iter().flat_map(|segment| &segment.directions);
+        all.map(|one| (self.between(one.from, one.to), one))
+    }
+
     /// The sum over all segments and directions.
     pub fn total(&self) -> Passage {
-        let directions = self.segments.iter().flat_map(|segment| &segment.directions);
-        directions.fold(Passage::default(), |sum, direction| sum + direction.counts)
+        self.directions().fold(Passage::default(), |sum, (_, direction)| sum + direction.counts)
     }
 
     /// Whether two neighbours have packets, and none in common: then nothing can be told of what is between them.

@@ -57,20 +57,29 @@ impl Types {
     }
 }
 
-/// The schema of an object: what it is; the name, the schema and the meaning of each field, and whether every object has it.
+/// The schema of an object: what it is; the name, the schema and the meaning of each field, and whether every object has it. What has no name
+/// is a record whose fields are the object's own.
 pub(crate) fn object(
     doc: &str,
-    fields: impl IntoIterator<Item = (&'static str, Value, &'static str, bool)>,
+    fields: impl IntoIterator<Item = (Option<&'static str>, Value, &'static str, bool)>,
 ) -> Value {
-    let (mut properties, mut required) = (Map::new(), Vec::new());
+    let (mut properties, mut required, mut all_of) = (Map::new(), Vec::new(), Vec::new());
     for (name, mut schema, doc, is_always) in fields {
+        let Some(name) = name else {
+            all_of.push(schema);
+            continue;
+        };
         if let Value::Object(schema) = &mut schema {
             schema.insert("description".to_owned(), plain_doc(doc).into());
         }
         properties.insert(name.to_owned(), schema);
         required.extend(is_always.then_some(name));
     }
-    json!({ "type": "object", "description": plain_doc(doc), "properties": properties, "required": required })
+    let mut of = json!({ "type": "object", "description": plain_doc(doc), "properties": properties, "required": required });
+    if !all_of.is_empty() {
+        of["allOf"] = all_of.into();
+    }
+    of
 }
 
 /// The schema of a vocabulary: what it is for; each word, the words for it in text, and what it means.
@@ -110,10 +119,10 @@ pub(crate) fn joined(record: &str, field: &str) -> String {
 }
 
 /// The structs of a report. Every field has a default, so that reports of other versions can be read. Fields that are left out when
-/// they are empty are the last ones in tables.
+/// they are empty are the last ones in tables. The fields of one that is flattened are the row's own.
 macro_rules! records {
     ($($(#[doc = $about:literal])+ $(#[derive($($derive:ident),+)])? $(#[cfg_attr($($cfg_attr:tt)+)])? $vis:vis struct $name:ident {
-        $($(#[doc = $doc:literal])+ $(#[serde(skip_serializing_if = $empty:literal)])? pub $field:ident: $type:ty,)+
+        $($(#[doc = $doc:literal])+ $(#[serde(skip_serializing_if = $empty:literal)])? $(#[flatten = $flatten:literal])? pub $field:ident: $type:ty,)+
     })+) => {$(
         #[derive(Clone, Debug, Default, PartialEq, $($($derive,)+)? serde::Serialize, serde::Deserialize)]
         $(#[cfg_attr($($cfg_attr)+)])?
@@ -121,15 +130,15 @@ macro_rules! records {
         #[non_exhaustive]
         $(#[doc = $about])+
         $vis struct $name {
-            $($(#[doc = $doc])+ $(#[serde(skip_serializing_if = $empty)])? pub $field: $type,)+
+            $($(#[doc = $doc])+ $(#[serde(skip_serializing_if = $empty)])? $(#[doc = $flatten] #[serde(flatten)])? pub $field: $type,)+
         }
 
         impl $crate::report::field::Columns for $name {
             fn columns(name: &str, _: &'static str, to: &mut Vec<$crate::report::table::Column>) {
                 $(records!(@always $($empty)?;
-                    <$type as $crate::report::field::Columns>::columns(&$crate::report::field::joined(name, stringify!($field)), concat!($($doc),+).trim_start(), to));)+
+                    <$type as $crate::report::field::Columns>::columns(&records!(@name name, $field $($flatten)?), concat!($($doc),+).trim_start(), to));)+
                 $(records!(@at_times $($empty)?;
-                    <$type as $crate::report::field::Columns>::columns(&$crate::report::field::joined(name, stringify!($field)), concat!($($doc),+).trim_start(), to));)+
+                    <$type as $crate::report::field::Columns>::columns(&records!(@name name, $field $($flatten)?), concat!($($doc),+).trim_start(), to));)+
             }
 
             fn cells(this: Option<&Self>, put: &mut $crate::report::table::Put<'_>) -> std::io::Result<()> {
@@ -147,11 +156,15 @@ macro_rules! records {
 
             fn schema(types: &mut $crate::report::field::Types) -> serde_json::Value {
                 types.named(stringify!($name), |types| $crate::report::field::object(concat!($($about),+), [
-                    $((stringify!($field), <$type as $crate::report::field::Field>::schema(types), concat!($($doc),+), concat!($($empty)?).is_empty()),)+
+                    $((records!(@own $field $($flatten)?), <$type as $crate::report::field::Field>::schema(types), concat!($($doc),+), concat!($($empty)?).is_empty()),)+
                 ]))
             }
         }
     )+};
+    (@name $record:ident, $field:ident) => { $crate::report::field::joined($record, stringify!($field)) };
+    (@name $record:ident, $field:ident $flatten:literal) => { $record };
+    (@own $field:ident) => { Some(stringify!($field)) };
+    (@own $field:ident $flatten:literal) => { None };
     (@always; $then:expr) => { $then };
     (@always $empty:literal; $then:expr) => {};
     (@at_times; $then:expr) => {};
@@ -222,6 +235,7 @@ values! {
     u16: I64, |n| Cell::Unsigned((*n).into()), { "type": "integer", "format": "uint16", "minimum": 0, "maximum": 65535 };
     u32: I64, |n| Cell::Unsigned((*n).into()), { "type": "integer", "format": "uint32", "minimum": 0 };
     i16: I64, |n| Cell::Signed((*n).into()), { "type": "integer", "format": "int16", "minimum": -32768, "maximum": 32767 };
+    i32: I64, |n| Cell::Signed((*n).into()), { "type": "integer", "format": "int32" };
     u64: I64, |n| Cell::Unsigned(*n), { "type": "integer", "format": "uint64", "minimum": 0 };
     usize: I64, |n| Cell::Unsigned(*n as u64), { "type": "integer", "format": "uint", "minimum": 0 };
     i64: Time, |n| Cell::Signed(*n), { "type": "integer", "format": "int64" };

@@ -373,6 +373,20 @@ terms! {
         UnknownOpcode = "unknown_opcode" "with an unknown opcode": "It is a MAC control frame with an opcode that no standard has: PAUSE has 0x0001, PFC 0x0101.",
     }
 
+    /// What a storage command does with data.
+    DataDirection {
+        None = "none": "Nothing, or what is not known.",
+        Read = "read": "From the controller to the host.",
+        Write = "write": "From the host to the controller.",
+    }
+
+    /// How the protocol of a connection's messages is known.
+    ApplicationBy {
+        Service = "service": "The service ID of its set-up.",
+        PrivateData = "private_data" "private data": "The private data of its set-up.",
+        Messages = "messages": "Messages that can be of no other protocol.",
+    }
+
     /// How it is known what a link joins.
     KnownBy {
         File = "file": "The user said so.",

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use rdmawire::{
     capture::{self, Record, Source},
-    commands::{Commands, KnownBy, Report},
+    commands::{Commands, Report},
     dissect::{Dissection, Link, dissect},
+    report::ApplicationBy,
     upper::{Application, Message, Protocol},
     wire::*,
 };
@@ -39,10 +40,10 @@ fn counted(report: &Report) -> BTreeMap<&str, (u64, u64, u64)> {
 fn nfs_has_the_counts_of_the_client() {
     let all = report("nfs4_basic", usize::MAX, |_, _| true);
     let connection = &all.connections[0];
-    assert_eq!((all.connections.len(), connection.protocol), (1, "RPC"));
+    assert_eq!((all.connections.len(), &*connection.protocol), (1, "RPC"));
     assert_eq!(
         (connection.known_by, connection.unanswered, connection.stray_replies),
-        (KnownBy::Service, 0, 0)
+        (ApplicationBy::Service, 0, 0)
     );
     assert_eq!((connection.completed, all.commands.len()), (342, 342));
     let of = counted(&all);
@@ -101,7 +102,7 @@ fn srp_has_an_answer_for_each_command() {
     assert_eq!(all.connections.len(), 1);
     let connection = &all.connections[0];
     // Its port is no application's; the target's answer says what it is.
-    assert_eq!((connection.protocol, connection.known_by), ("SRP", KnownBy::PrivateData));
+    assert_eq!((&*connection.protocol, connection.known_by), ("SRP", ApplicationBy::PrivateData));
     assert_eq!((connection.completed, connection.unanswered, connection.stray_replies), (95, 0, 0));
     let of = counted(&all);
     assert_eq!((of["READ(10)"].0, of["WRITE(10)"].0, of["MODE SENSE(6)"].0), (41, 38, 6));
@@ -115,7 +116,7 @@ fn srp_has_an_answer_for_each_command() {
 fn smb_has_the_counts_of_the_client() {
     let all = report("smbdirect_basic", usize::MAX, |_, _| true);
     let connection = &all.connections[0];
-    assert_eq!((connection.protocol, connection.known_by), ("SMB Direct", KnownBy::Service));
+    assert_eq!((&*connection.protocol, connection.known_by), ("SMB Direct", ApplicationBy::Service));
     let of = counted(&all);
     assert_eq!((of["READ"].0, of["WRITE"].0, of["FLUSH"].0), (32, 28, 2));
     let read = all.commands.iter().filter(|row| row.operation == "WRITE");
@@ -126,7 +127,7 @@ fn smb_has_the_counts_of_the_client() {
 #[test]
 fn rds_messages_are_acknowledged() {
     let all = report("rds_basic", usize::MAX, |_, _| true);
-    assert_eq!((all.connections.len(), all.connections[0].protocol), (1, "RDS"));
+    assert_eq!((all.connections.len(), &*all.connections[0].protocol), (1, "RDS"));
     let sizes: Vec<_> = all.commands.iter().filter_map(|row| row.size_bytes).collect();
     assert!(sizes.contains(&1) && sizes.contains(&65_536), "{sizes:?}");
     // Each fragment has a header of 48 bytes.
@@ -142,7 +143,7 @@ fn a_connection_is_found_without_its_set_up() {
     for name in ["nfs4_basic", "iser_basic", "srp_basic", "smbdirect_basic"] {
         let all = report(name, usize::MAX, |_, _| true);
         let late = report(name, usize::MAX, |_, d| !d.has(Kind::Mad));
-        assert!(late.connections.iter().all(|row| row.known_by == KnownBy::Messages), "{name}");
+        assert!(late.connections.iter().all(|row| row.known_by == ApplicationBy::Messages), "{name}");
         let ids = |report: &Report| report.commands.iter().map(|row| (row.frame, row.id)).collect::<Vec<_>>();
         assert_eq!(ids(&all), ids(&late), "{name}");
     }

@@ -110,7 +110,7 @@ fn lists_are_tables_too() {
     let at = Scratch::new("fabric-tables");
     let directory = at.join("tables");
     printed(cli().args(["fabric", CAPTURE, "--csv", directory.to_str().unwrap()]));
-    let nodes = std::fs::read_to_string(directory.join("nodes.csv")).unwrap();
+    let nodes = std::fs::read_to_string(directory.join("fabric_nodes.csv")).unwrap();
     assert_eq!(nodes.lines().count(), 7, "{nodes}");
     assert!(nodes.starts_with("capture_id,capture,guid,name,kind,lid,"), "{nodes}");
 }

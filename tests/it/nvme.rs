@@ -3,8 +3,9 @@
 use rdmawire::{
     capture::{self, Source},
     dissect::{Dissection, dissect},
-    nvme::{Commands, DataDirection, Report},
+    nvme::{Commands, Report},
     opcode::Operation,
+    report::DataDirection,
     wire::{Header, Kind, RKey, Reth, VirtualAddress},
 };
 

@@ -10,7 +10,7 @@ use rdmawire::report::{Renamed, table::Table};
 use serde_json::Value;
 
 use crate::support::{
-    programs::{RDMAWIRE, cli, python},
+    programs::{RDMAWIRE, cli, printed, python},
     scratch::Scratch,
 };
 
@@ -169,8 +169,79 @@ fn explain_sql_has_all_columns() {
             assert!(line.contains(&format!("'{}.{form}'", table.name())), "{line}");
             if form != "parquet" {
                 let columns = table.columns();
-                assert!(columns.iter().all(|column| line.contains(&format!("{}: '", column.name))), "{line}");
+                assert!(columns.iter().all(|column| line.contains(&format!("\"{}\": '", column.name))), "{line}");
             }
+        }
+    }
+}
+
+/// Lists of commands whose report is another one: rows and cells are those of the JSON.
+#[test]
+fn reports_of_other_commands_are_tables_too() {
+    let taps = ["pcaps/loss1_rc_read-A.pcap.zst", "pcaps/loss1_rc_read-B.pcap.zst"];
+    let asked: [(&str, &[&str], &[(&str, &str)]); 4] = [
+        ("diff", &taps, &[("taps", "diff_taps"), ("losses", "diff_losses"), ("segments", "diff_segments")]),
+        (
+            "nvme",
+            &["--commands", "pcaps/nvme_basic-A.pcap.zst"],
+            &[("queues", "nvme_queues"), ("operations", "nvme_operations"), ("commands", "nvme_commands")],
+        ),
+        (
+            "commands",
+            &["--commands", "pcaps/nfs4_basic-A.pcap.zst"],
+            &[
+                ("connections", "command_connections"),
+                ("operations", "command_operations"),
+                ("commands", "commands"),
+            ],
+        ),
+        (
+            "fabric",
+            &["tests/data/opensm_ibsim.pcap.zst"],
+            &[("nodes", "fabric_nodes"), ("links", "fabric_links"), ("counters", "fabric_counters")],
+        ),
+    ];
+    for (command, args, lists) in asked {
+        let scratch = Scratch::new(&format!("tables-of-{command}"));
+        let dir = scratch.join("t");
+        let run = |force: &[&str]| {
+            let mut run = cli();
+            run.arg(command).args(args).args(["--json", "--ndjson", dir.to_str().unwrap()]).args(force);
+            run.output().unwrap()
+        };
+        let json: Value = serde_json::from_slice(&run(&[]).stdout).unwrap();
+        for (list, table) in lists {
+            let rows = lines(dir.join(table).with_extension("ndjson"));
+            let told = json[list].as_array().unwrap();
+            assert!(
+                !rows.is_empty() && rows.len() == told.len(),
+                "{table}: {} of {}",
+                rows.len(),
+                told.len()
+            );
+            for (row, told) in rows.iter().zip(told) {
+                for (name, value) in told
+                    .as_object()
+                    .unwrap()
+                    .iter()
+                    .filter(|(_, value)| !value.is_object() && !value.is_array())
+                {
+                    assert_eq!(row.get(name), Some(value), "{table}.{name}");
+                }
+            }
+        }
+        // Asked before anything is read, so that no report is lost.
+        let again = run(&[]);
+        let error = String::from_utf8_lossy(&again.stderr).into_owned();
+        assert!(again.status.code() == Some(2) && error.contains("--force"), "{error}");
+        assert!(run(&["--force"]).status.code() != Some(2));
+        // Each is explained, and DuckDB is told its columns.
+        let sql = printed(cli().args(["explain", "sql", command]));
+        let make = printed(cli().args(["explain", "sql", "clickhouse", command]));
+        for (_, table) in lists {
+            assert!(printed(cli().args(["explain", "table", table])).starts_with(&format!("{table}: ")));
+            assert!(sql.contains(&format!("create or replace view {table} as ")), "{sql}");
+            assert!(make.contains(&format!("create table if not exists {table} (")), "{make}");
         }
     }
 }
@@ -284,7 +355,7 @@ fn what_this_build_lacks_is_said_with_how_to_get_it() {
 #[cfg(feature = "cli")]
 #[test]
 fn columns_of_tables_are_explained_as_json() {
-    use crate::support::programs::{cli, ended, printed};
+    use crate::support::programs::ended;
     let explained =
         |args: &[&str]| -> Value { serde_json::from_str(&printed(cli().arg("explain").args(args))).unwrap() };
     let all = explained(&["tables", "--json"]);

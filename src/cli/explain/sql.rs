@@ -1,23 +1,48 @@
-//! The tables of a report as views of DuckDB: with the types of all columns, so that a table without rows has them too.
+//! The tables of commands for databases: views of their files for DuckDB, with the types of all columns, so that a table without rows has them
+//! too; and statements that make them in ClickHouse.
 
 use std::fmt::{Result as Written, Write as _};
 
-use rdmawire::report::table::{Column, Kind, Table};
+use anyhow::bail;
 
-/// Views of all tables in files of this form: `ndjson`, `csv` or `parquet`.
-pub(super) fn views(form: &str, to: &mut String) -> Written {
-    for table in Table::ALL {
-        let name = table.name();
-        let columns = columns(&table.columns(), form);
-        let read = match form {
-            "csv" => format!("read_csv('{name}.csv', header = true, columns = {{{columns}}})"),
-            "parquet" => format!("read_parquet('{name}.parquet')"),
-            _ => format!("read_json('{name}.ndjson', format = 'newline_delimited', columns = {{{columns}}})"),
-        };
-        writeln!(to, "create or replace view {name} as select * from {read};")?;
+use super::tables::{self, Column, Table};
+use rdmawire::report::table::Kind;
+
+/// What `explain sql` was asked for: a form, ndjson if none is named, and a command, `analyze` if none is.
+pub(super) fn of(words: &[&str], to: &mut String) -> anyhow::Result<()> {
+    let (mut form, mut command) = ("ndjson", "analyze");
+    for &word in words {
+        match word {
+            "ndjson" | "csv" | "parquet" | "clickhouse" => form = word,
+            "analyze" | "diff" | "nvme" | "commands" | "fabric" => command = word,
+            _ => bail!(
+                "explain sql: {word:?}: expected a form, ndjson, csv, parquet or clickhouse, or a command, analyze, diff, nvme, commands or fabric"
+            ),
+        }
     }
-    to.push_str(ONCE);
+    for (_, all) in tables::by_command().into_iter().filter(|(of, _)| *of == command) {
+        for table in &all {
+            match form {
+                "clickhouse" => create(table, to)?,
+                _ => view(table, form, to)?,
+            }
+        }
+    }
+    if command == "analyze" && form != "clickhouse" {
+        to.push_str(ONCE);
+    }
     Ok(())
+}
+
+/// A view of a table's file.
+fn view(Table { name, columns, .. }: &Table, form: &str, to: &mut String) -> Written {
+    let columns = typed(columns, form);
+    let read = match form {
+        "csv" => format!("read_csv('{name}.csv', header = true, columns = {{{columns}}})"),
+        "parquet" => format!("read_parquet('{name}.parquet')"),
+        _ => format!("read_json('{name}.ndjson', format = 'newline_delimited', columns = {{{columns}}})"),
+    };
+    writeln!(to, "create or replace view {name} as select * from {read};")
 }
 
 /// Of captures that recorded the same packets, sums are of one.
@@ -29,7 +54,7 @@ create or replace view flows_once as select * from flows as f where not exists (
         and (other.packets > f.packets or other.packets = f.packets and other.capture_id > f.capture_id));
 ";
 
-fn columns(all: &[Column], form: &str) -> String {
+fn typed(all: &[Column], form: &str) -> String {
     let of_column = |Column { name, kind, .. }: &Column| {
         let kind = match kind {
             Kind::U8 | Kind::U16 | Kind::U32 | Kind::I64 | Kind::Time => "BIGINT",
@@ -42,7 +67,32 @@ fn columns(all: &[Column], form: &str) -> String {
             Kind::Json if form == "csv" => "VARCHAR",
             Kind::Json => "JSON",
         };
-        format!("{name}: '{kind}'")
+        // Some are words of SQL.
+        format!("\"{name}\": '{kind}'")
     };
     all.iter().map(of_column).collect::<Vec<_>>().join(", ")
+}
+
+/// The statement that makes a table in ClickHouse, which takes the lines of NDJSON as they are. What is nested stays JSON, as text.
+fn create(Table { name, doc, columns }: &Table, to: &mut String) -> Written {
+    writeln!(to, "create table if not exists {name} (")?;
+    for (at, Column { name, kind, doc }) in columns.iter().enumerate() {
+        let kind = match kind {
+            Kind::U8 | Kind::U16 | Kind::U32 | Kind::I64 | Kind::Time => "Nullable(Int64)",
+            Kind::U64 => "Nullable(UInt64)",
+            Kind::F64 => "Nullable(Float64)",
+            Kind::Bool => "Nullable(Bool)",
+            Kind::Text | Kind::Json => "Nullable(String)",
+            Kind::Numbers => "Array(Int64)",
+            Kind::Texts => "Array(String)",
+        };
+        let comma = if at + 1 < columns.len() { "," } else { "" };
+        writeln!(to, "    `{name}` {kind} comment '{}'{comma}", quoted(doc))?;
+    }
+    writeln!(to, ") engine = MergeTree order by tuple() comment '{}';", quoted(doc))
+}
+
+/// Within quotes of SQL.
+fn quoted(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('\'', "''")
 }

@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 use super::super::{collectives, commands, fabric, list, nvme};
-use super::{finding, note, opcode, syndromes, table};
+use super::{finding, note, opcode, syndromes, table, tables};
 use rdmawire::{
     analyze::FindingKind,
     counters::COUNTERS,
@@ -13,12 +13,7 @@ use rdmawire::{
     gate::Figure,
     grammar::print::plural,
     opcode::Opcode,
-    packets,
-    report::{
-        Described, Message, Vocabulary, plain_doc, schema,
-        table::{Column, Table},
-        text,
-    },
+    report::{schema, text},
 };
 
 /// Words of text that are no name of a figure, a field or a column.
@@ -47,7 +42,7 @@ pub(super) fn of_other_tables(name: &str, to: &mut String) -> anyhow::Result<boo
         opcode(name, to)?;
     } else if name.eq_ignore_ascii_case("nak") {
         syndromes(0x60..=0x64, to)?;
-    } else if Table::ALL.iter().any(|table| table.name() == name) {
+    } else if tables::all().any(|table| table.name == name) {
         table(name, to)?;
     } else {
         let (is_counter, is_in_report) = (of_hosts(name, to)?, in_report(name, to)?);
@@ -145,12 +140,7 @@ pub(super) fn of_columns(name: &str, to: &mut String) -> Result<bool, std::fmt::
 
 /// The columns of all tables: the table, the name, and what it means.
 pub(super) fn columns() -> impl Iterator<Item = (&'static str, String, String)> {
-    fn of(table: &'static str, columns: Vec<Column>) -> impl Iterator<Item = (&'static str, String, String)> {
-        columns.into_iter().map(move |one| (table, one.name, plain_doc(one.doc)))
-    }
-    let tables = Table::ALL.into_iter().flat_map(|table| of(table.name(), table.columns()));
-    let packets = packets::Column::all().map(|one| ("packets", one.name.to_owned(), one.doc.to_owned()));
-    tables.chain(of(Message::TABLE, Message::columns())).chain(packets)
+    tables::all().flat_map(|table| table.columns.into_iter().map(move |one| (table.name, one.name, one.doc)))
 }
 
 /// Explains the fields and words of the report with this name: `go_back_n`, `loss_count`, `requests.retransmits`. Returns false if there is none.
@@ -191,36 +181,9 @@ fn documents() -> [(&'static str, Value); 4] {
     [
         ("the report", schema()),
         ("rdmawire fabric", rdmawire::fabric::schema()),
-        ("rdmawire nvme", described(rdmawire::nvme::FIELDS, &[rdmawire::nvme::DataDirection::VOCABULARY])),
-        (
-            "rdmawire commands",
-            described(rdmawire::commands::FIELDS, &[rdmawire::commands::KnownBy::VOCABULARY]),
-        ),
+        ("rdmawire nvme", rdmawire::nvme::schema()),
+        ("rdmawire commands", rdmawire::commands::schema()),
     ]
-}
-
-fn described(rows: &[Described], vocabularies: &[Vocabulary]) -> Value {
-    let field = |(name, doc, of): (&str, &str, &str)| {
-        let mut its = json!({ "description": plain_doc(doc) });
-        if vocabularies.iter().any(|words| words.name == of) {
-            its["$ref"] = format!("#/$defs/{of}").into();
-        }
-        (name.to_owned(), its)
-    };
-    let row = |row: &Described| {
-        let fields: Map<String, Value> = row.fields().map(field).collect();
-        (row.name.to_owned(), json!({ "description": plain_doc(row.about), "properties": fields }))
-    };
-    let word = |&(word, in_text, doc): &(&str, &str, &str)| match word == in_text {
-        true => json!({ "const": word, "description": plain_doc(doc) }),
-        false => json!({ "const": word, "title": in_text, "description": plain_doc(doc) }),
-    };
-    let vocabulary = |of: &Vocabulary| {
-        let words: Vec<Value> = of.words.iter().map(word).collect();
-        (of.name.to_owned(), json!({ "description": plain_doc(of.about), "oneOf": words }))
-    };
-    let all = rows.iter().map(row).chain(vocabularies.iter().map(vocabulary));
-    json!({ "$defs": all.collect::<Map<String, Value>>() })
 }
 
 /// The words that a field may have; none where its type is no vocabulary.

@@ -38,7 +38,7 @@ pub struct Table {
 }
 
 /// What is done with each row.
-pub(super) type Each<'a> = dyn FnMut(&dyn Row) -> io::Result<()> + 'a;
+pub(crate) type Each<'a> = dyn FnMut(&dyn Row) -> io::Result<()> + 'a;
 
 /// The tables: name, what a row is and its type, and the rows of a report.
 macro_rules! tables {
@@ -158,24 +158,85 @@ impl<W: io::Write + Send> Messages<W> {
     }
 }
 
-/// Writes a file of rows that are no part of a report, and gives it back.
-///
-/// # Errors
-/// The file cannot be written.
-#[cfg(feature = "cli")]
-pub fn write_rows<W: io::Write + Send, T: Columns>(
-    file: W,
-    format: Format,
-    capture: &str,
-    rows: &[T],
-) -> io::Result<W> {
-    let mut columns = Vec::new();
-    <(OfCapture, T)>::columns("", "", &mut columns);
-    let mut sink = Sink::new(file, format, columns)?;
-    let of = OfCapture { capture_id: None, capture: capture.to_owned() };
-    rows.iter().try_for_each(|row| sink.put(&(&of, row as &dyn Row)))?;
-    sink.finish()
+/// A table of a report of type `R`, which is not that of an analysis.
+#[derive(Debug)]
+pub struct TableOf<R> {
+    name: &'static str,
+    doc: &'static str,
+    columns: fn(&mut Vec<Column>),
+    rows: fn(&R, &mut Each<'_>) -> io::Result<()>,
 }
+
+impl<R> TableOf<R> {
+    pub(crate) const fn new(
+        name: &'static str,
+        doc: &'static str,
+        columns: fn(&mut Vec<Column>),
+        rows: fn(&R, &mut Each<'_>) -> io::Result<()>,
+    ) -> TableOf<R> {
+        TableOf { name, doc, columns, rows }
+    }
+
+    /// Its name, that of its file without the extension.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// What a row is.
+    pub fn doc(&self) -> &'static str {
+        self.doc
+    }
+
+    /// Its columns.
+    pub fn columns(&self) -> Vec<Column> {
+        let mut columns = Vec::new();
+        OfCapture::columns("", "", &mut columns);
+        (self.columns)(&mut columns);
+        columns
+    }
+
+    /// Writes its file, and gives it back. `capture` is the name of what the report is of.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    #[cfg(feature = "cli")]
+    pub fn write<W: io::Write + Send>(
+        &self,
+        file: W,
+        format: Format,
+        capture: &str,
+        report: &R,
+    ) -> io::Result<W> {
+        let mut sink = Sink::new(file, format, self.columns())?;
+        let of = OfCapture { capture_id: None, capture: capture.to_owned() };
+        (self.rows)(report, &mut |row| sink.put(&(&of, row)))?;
+        sink.finish()
+    }
+}
+
+/// A report that has tables.
+pub trait Tabular: Sized + 'static {
+    /// All of them. Their names are of no other report's.
+    const TABLES: &'static [TableOf<Self>];
+}
+
+/// The tables of a report that is not that of an analysis: name, type and meaning of a row, and the rows.
+macro_rules! tables_of {
+    ($report:ty { $($name:literal: $row:ty, $doc:literal, |$of:ident| $rows:expr;)+ }) => {
+        impl $crate::report::table::Tabular for $report {
+            const TABLES: &'static [$crate::report::table::TableOf<$report>] =
+                &[$($crate::report::table::TableOf::new(
+                    $name,
+                    $doc,
+                    |to| <$row as $crate::report::field::Columns>::columns("", "", to),
+                    |$of, each| {
+                        $rows.try_for_each(|row: $row| each(&row))
+                    },
+                )),+];
+        }
+    };
+}
+pub(crate) use tables_of;
 
 /// All tables of one or several reports, one file each.
 #[cfg(feature = "cli")]

@@ -7,7 +7,7 @@ use crate::grammar::print::first_and_more;
 use crate::report::{Capture, Flow, PauseCulprit, SlowFlow, Space, Stream, TimeCause, View, field::Columns};
 
 /// A row of some table.
-pub(in crate::report) trait Row {
+pub(crate) trait Row {
     /// Hands on its cells.
     fn put_cells(&self, put: &mut Put<'_>) -> io::Result<()>;
 }
