@@ -54,5 +54,6 @@ def scan_packets(source: Union[Source, Sequence[Source]], **options: Any) -> "po
                 return
 
     every = [column.name for column in [*columns(), *row_columns()]]
-    empty = pyarrow.schema(packets(source, fields=every, **options)).empty_table()
+    rows: Any = packets(source, fields=every, **options)
+    empty = pyarrow.schema(rows).empty_table()
     return register_io_source(read, schema=polars.DataFrame(empty).schema)

@@ -139,8 +139,12 @@ def test_a_scan_reads_what_a_query_needs(capture: Path, monkeypatch: pytest.Monk
     every = [column.name for column in [*rdmawire.columns(), *rdmawire.row_columns()]]
     assert scan.collect().equals(polars.DataFrame(rdmawire.packets(capture, fields=every)))
     asked: List[Any] = []
-    packets = rdmawire._scan.packets
-    monkeypatch.setattr(rdmawire._scan, "packets", lambda *of, **options: asked.append(options["fields"]) or packets(*of, **options))
+
+    def packets(*of: Any, **options: Any) -> rdmawire.Packets:
+        asked.append(options["fields"])
+        return rdmawire.packets(*of, **options)
+
+    monkeypatch.setattr("rdmawire._scan.packets", packets)
     again = polars.col("class") == "retransmission"
     sums = scan.filter(again).group_by("src").agg(polars.col("payload_bytes").sum()).collect()
     assert sums.rows() == [("10.77.0.1", 87040)]

@@ -48,7 +48,7 @@ impl TableDirectories {
         let open = |directory: anyhow::Result<TableDirectory>| {
             let directory = directory?;
             let files = R::TABLES.iter().map(|table| Ok((table, directory.create(table.name())?)));
-            anyhow::Ok((files.collect::<anyhow::Result<_>>()?, directory))
+            anyhow::Ok(OpenDirectory { files: files.collect::<anyhow::Result<_>>()?, directory })
         };
         Ok(OpenTables(self.make(force).map(open).collect::<anyhow::Result<_>>()?))
     }
@@ -65,12 +65,18 @@ impl TableDirectories {
 }
 
 /// The files of the tables of a report, in each directory that was asked for. Those that are not written are not left behind.
-pub(super) struct OpenTables<R: 'static>(Vec<(Vec<(&'static TableOf<R>, OutFile)>, TableDirectory)>);
+pub(super) struct OpenTables<R: 'static>(Vec<OpenDirectory<R>>);
+
+/// The files go before their directory.
+struct OpenDirectory<R: 'static> {
+    files: Vec<(&'static TableOf<R>, OutFile)>,
+    directory: TableDirectory,
+}
 
 impl<R> OpenTables<R> {
     /// Writes and keeps them. `capture` is the name of what the report is of.
     pub(super) fn write(self, capture: &str, report: &R) -> anyhow::Result<()> {
-        self.0.into_iter().try_for_each(|(files, directory)| {
+        self.0.into_iter().try_for_each(|OpenDirectory { files, directory }| {
             let write =
                 |(table, file): (&TableOf<R>, _)| table.write(file, directory.format, capture, report);
             directory.keep(files.into_iter().map(write).collect::<Result<_, _>>()?)

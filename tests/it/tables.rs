@@ -169,7 +169,10 @@ fn explain_sql_has_all_columns() {
             assert!(line.contains(&format!("'{}.{form}'", table.name())), "{line}");
             if form != "parquet" {
                 let columns = table.columns();
-                assert!(columns.iter().all(|column| line.contains(&format!("\"{}\": '", column.name))), "{line}");
+                assert!(
+                    columns.iter().all(|column| line.contains(&format!("\"{}\": '", column.name))),
+                    "{line}"
+                );
             }
         }
     }
@@ -179,7 +182,9 @@ fn explain_sql_has_all_columns() {
 #[test]
 fn reports_of_other_commands_are_tables_too() {
     let taps = ["pcaps/loss1_rc_read-A.pcap.zst", "pcaps/loss1_rc_read-B.pcap.zst"];
-    let asked: [(&str, &[&str], &[(&str, &str)]); 4] = [
+    /// A command, its arguments, and lists of its JSON with the tables that they are.
+    type Asked<'a> = (&'a str, &'a [&'a str], &'a [(&'a str, &'a str)]);
+    let asked: [Asked<'_>; 4] = [
         ("diff", &taps, &[("taps", "diff_taps"), ("losses", "diff_losses"), ("segments", "diff_segments")]),
         (
             "nvme",
