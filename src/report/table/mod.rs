@@ -236,6 +236,7 @@ macro_rules! tables_of {
         }
     };
 }
+#[cfg(feature = "analyze")]
 pub(crate) use tables_of;
 
 /// All tables of one or several reports, one file each.
