@@ -84,6 +84,7 @@ impl Head {
     }
 
     /// The head of a column, with the word of the links that were captured: InfiniBand marks by FECN what IP marks by CE.
+    #[cfg(feature = "cli")]
     pub(in crate::report) fn label<'a>(&self, label: &'a str) -> Cow<'a, str> {
         match label.strip_prefix("CE") {
             Some(rest) if self.is_native() => format!("FECN{rest}").into(),

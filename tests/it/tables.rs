@@ -6,7 +6,10 @@ use std::{
     process::{Command, Output},
 };
 
-use rdmawire::report::{Renamed, table::Table};
+use rdmawire::report::{
+    Renamed,
+    table::{Table, Tabular},
+};
 use serde_json::Value;
 
 use crate::support::{
@@ -249,6 +252,23 @@ fn reports_of_other_commands_are_tables_too() {
             assert!(make.contains(&format!("create table if not exists {table} (")), "{make}");
         }
     }
+}
+
+/// The rows of such a table in the library: as those of `analyze`.
+#[test]
+fn rows_of_other_reports_are_handed_on() {
+    let mut report = rdmawire::nvme::Report::default();
+    report.discovered.push(rdmawire::nvme::SubsystemRow::default());
+    let mut rows = Vec::new();
+    for table in rdmawire::nvme::Report::TABLES {
+        let keep = |row| {
+            rows.push((table.name(), row));
+            Ok(())
+        };
+        table.each(&report, "x.pcap", &mut { keep }).unwrap();
+    }
+    let [("nvme_discovered", row)] = &rows[..] else { panic!("{rows:?}") };
+    assert_eq!((&row["capture"], &row["transport"]), (&"x.pcap".into(), &"".into()));
 }
 
 /// The same flow has the same identity at both ends of a path, and another flow has another one.

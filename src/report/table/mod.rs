@@ -195,6 +195,21 @@ impl<R> TableOf<R> {
         columns
     }
 
+    /// Calls `on_row` with each row of a report: values by the names of columns. `capture` is the name of what the report is of.
+    ///
+    /// # Errors
+    /// What `on_row` fails with.
+    pub fn each(
+        &self,
+        report: &R,
+        capture: &str,
+        on_row: &mut dyn FnMut(Map<String, Value>) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let columns = self.columns();
+        let of = OfCapture { capture_id: None, capture: capture.to_owned() };
+        (self.rows)(report, &mut |row| on_row(values(&columns, &(&of, row))?))
+    }
+
     /// Writes its file, and gives it back. `capture` is the name of what the report is of.
     ///
     /// # Errors
