@@ -1,6 +1,6 @@
 //! The state that each packet changes: flows, connections, trust. Metrics are apart.
 
-use std::ops::Range;
+use std::{collections::HashMap, ops::Range};
 
 use super::{
     mrc::Mrc,
@@ -24,7 +24,7 @@ use crate::{
             step::Resolved,
         },
     },
-    dissect::{Dissection, Encapsulation},
+    dissect::{Address, Dissection, Encapsulation},
     heap::Heap,
     icrc::State,
     opcode::{Numbering, Service},
@@ -665,7 +665,7 @@ impl Tracker {
             return self.flows.drop_held(&old);
         }
         let mut flow = Box::new(std::mem::replace(place, new));
-        finish(id, &mut flow, (None, false), &self.config, &mut self.resolved, metrics);
+        finish(id, &mut flow, (0, (None, false)), &self.config, &mut self.resolved, metrics);
         flow.forget();
         if self.flows.keep_retired(&mut flow) {
             self.retired.push(Retired { flow, evicted });
@@ -721,12 +721,14 @@ impl Tracker {
         self.config.is_coarse = self.coarse_ns().is_some();
         self.config.is_sparse = is_sparse(&self.flows.flows);
         self.config.misses = misses(&self.flows.flows);
+        let ahead = answers_ahead(&self.flows.flows);
         for at in 0..self.flows.flows.len() {
             let peer = self.flows.flows[at].peer.and_then(|FlowId(peer)| self.flows.flows.get(peer as usize));
             let reaction = peer.and_then(|peer| peer.requests.fastest_reaction());
             let answered = (reaction, peer.is_some_and(|peer| peer.requests.is_apart()));
             let Some(flow) = self.flows.flows.get_mut(at) else { continue };
-            finish(FlowId(at as u32), flow, answered, &self.config, &mut self.resolved, metrics);
+            let ahead = if ahead.is_empty() { 0 } else { ahead.get(&way(flow)).copied().unwrap_or(0) };
+            finish(FlowId(at as u32), flow, (ahead, answered), &self.config, &mut self.resolved, metrics);
         }
         self.config.histories.drain(|history| metrics.on_history(&history));
         self.network.pauses.each_open(self.capture.last, &mut |paused| metrics.on_pause(paused));
@@ -761,18 +763,32 @@ fn misses(flows: &[Flow]) -> bool {
     missed > all / MANY
 }
 
-/// Decides what a flow has left open. `answered`, of the other end: the shortest time in which it reacted to NAKs, and whether they were stamped
+/// The hosts of a flow, in this direction.
+fn way(flow: &Flow) -> (Address, Address) {
+    (flow.key.source(), flow.key.destination())
+}
+
+/// By how much the clock that stamps answers is ahead at least, of hosts where that shows.
+fn answers_ahead(flows: &[Flow]) -> HashMap<(Address, Address), i64> {
+    let mut all = HashMap::new();
+    for (flow, ahead) in flows.iter().filter_map(|flow| Some((flow, flow.requests.answers_ahead()?))) {
+        all.entry(way(flow)).and_modify(|most: &mut i64| *most = ahead.max(*most)).or_insert(ahead);
+    }
+    all
+}
+
+/// Decides what a flow has left open. `ahead`: by how much the clock that stamps its answers is, by other flows. `answered`, of the other end: the shortest time in which it reacted to NAKs, and whether they were stamped
 /// after that.
 fn finish(
     id: FlowId,
     flow: &mut Flow,
-    answered: (Option<i64>, bool),
+    (ahead, answered): (i64, (Option<i64>, bool)),
     config: &TrackConfig,
     resolved: &mut Vec<Resolved>,
     metrics: &mut Metrics,
 ) {
     let Flow { requests, responses, ids, encapsulation, .. } = flow;
-    requests.finish(ids, config, resolved);
+    requests.finish(ahead, ids, config, resolved);
     notify(metrics, resolved, (id, Space::Request, *encapsulation), 0);
     if let Some(responses) = responses.get_mut() {
         responses.finish(answered, ids, config, resolved);

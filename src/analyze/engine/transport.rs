@@ -241,7 +241,8 @@ impl Tracker {
         if shape.payload == PayloadRule::Full {
             self.on_full_packet(id, is_request, payload);
         }
-        let mut request = Request { packet, operation, position, message_bytes: facts.dma_len() };
+        let mut request =
+            Request { packet, operation, position, message_bytes: facts.dma_len(), was_due: false };
         let class = match is_request {
             true => {
                 let requests = &self.flows.get_mut(id).requests;
@@ -495,6 +496,9 @@ impl Tracker {
                 interface: facts.interface(),
                 repeated: class == Some(Class::Retransmission),
             };
+            if operation == Operation::ReadResponse {
+                peer.requests.data_came(&flow.responses.counts);
+            }
             peer.requests.answer(&response, &mut self.resolved, &self.config);
             notify(metrics, &mut self.resolved, (asking, Direction::Request, wrap), packet.frame);
             self.notify_measured(id, metrics);

@@ -360,6 +360,9 @@ fn requests(to: &mut report::Stream, flow: &Flow, verified: bool, in_full: bool)
     stream(to, counts, flow.requests.counts.losses(), gap_psns, flow, verified, in_full);
     let goes_back = flow.requests.seq.recovery_mode() == report::RecoveryMode::GoBackN;
     place_reordering(to, if goes_back { to.triggers.nak } else { 0 });
+    if in_full && flow.requests.hides_causes() {
+        to.why.insert(Cow::Borrowed("triggers"), Reason::CaptureLoss);
+    }
 }
 
 /// Whether a receiver that asked so often, each time that a packet came early, saw the order of the tap.

@@ -53,7 +53,7 @@ impl History {
 
 /// The number of an earlier transmission's frame, of which the low bits are remembered. Frames that were written out of order are sorted
 /// by time: then the earlier transmission may be a few frames behind in the file.
-fn widened(frame: u64, before: u32) -> u64 {
+pub(super) fn widened(frame: u64, before: u32) -> u64 {
     const MOST_BEHIND: u32 = 1 << 24;
     let (back, ahead) = ((frame as u32).wrapping_sub(before), before.wrapping_sub(frame as u32));
     match ahead <= MOST_BEHIND {

@@ -58,6 +58,8 @@ pub(crate) struct Request {
     pub(crate) position: Position,
     /// Bytes of the whole message, if the packet states them: in a RETH, or as a message of one packet.
     pub(crate) message_bytes: Option<u32>,
+    /// When it came, and had to wait for its verdict, everything before it was acknowledged.
+    pub(crate) was_due: bool,
 }
 
 /// A packet as a part of its message.
@@ -73,7 +75,7 @@ struct Part {
 
 impl Request {
     fn part(&self) -> Part {
-        let &Request { packet: Packet { n, time, bytes, .. }, operation, position, message_bytes } = self;
+        let &Request { packet: Packet { n, time, bytes, .. }, operation, position, message_bytes, .. } = self;
         let bytes = match operation {
             Operation::ReadRequest => message_bytes.unwrap_or(0),
             _ => bytes,
@@ -229,6 +231,7 @@ impl Requests {
             is_copy: None,
             rtt_min: self.shortest_rtt(),
             is_apart: self.is_apart(),
+            spread_ns: self.spread_ns(),
             reverse_visible: self.acks_seen > 0,
             asked: self.trouble.get().and_then(|trouble| trouble.asked).map(|nak| (nak.x, nak.time)),
             late_ns: config.late_ns,
@@ -243,8 +246,7 @@ impl Requests {
     /// The shortest silence that a timeout may end. IBTA vol. 1, 11.2.4.2: 4.096 us times 2 to the exponent.
     pub(crate) fn timeout_floor(&self, config: &TrackConfig) -> i64 {
         // Where nothing asks for packets again, acknowledgements wait for timers, and are no measure of one.
-        let asks = || self.trouble.get().is_some_and(|trouble| trouble.asked_time != 0);
-        let waits = || !asks() && self.seq.recovery_mode() != report::RecoveryMode::GoBackN;
+        let waits = || !self.is_asking() && self.seq.recovery_mode() != report::RecoveryMode::GoBackN;
         match (config.ack_timeout_ns, self.ack_timeout) {
             (Some(timeout), _) => timeout,
             (None, 0) => match self.rtt_min {
@@ -255,6 +257,16 @@ impl Requests {
             },
             (None, exponent) => 4096 << exponent,
         }
+    }
+
+    /// Whether the capture has too few packets to show why they were sent again.
+    pub(crate) fn hides_causes(&self) -> bool {
+        self.trouble.get().is_some_and(|trouble| trouble.hides_causes)
+    }
+
+    /// Whether the responder asked for any packet again.
+    fn is_asking(&self) -> bool {
+        self.trouble.get().is_some_and(|trouble| trouble.asked_time != 0)
     }
 
     /// Whether a packet of a SEND or WRITE is the expected one, and the flow has no trouble at the moment. Nearly all are.
@@ -367,7 +379,8 @@ impl Requests {
             self.settle(began, resolved, config);
         }
         if let Some(lag) = step.repeated {
-            self.trouble.repeated.push(step.x, step.x + p.n as u64, lag, *request);
+            let waiting = Request { was_due: step.x == self.una, ..*request };
+            self.trouble.repeated.push(step.x, step.x + p.n as u64, lag, waiting);
             return None;
         }
         self.counts.packets += 1;
@@ -552,6 +565,11 @@ impl Requests {
             read.again = request.packet.time;
             read.due_before = std::mem::replace(&mut read.due, end);
             read.next = x;
+            // Where the request is cut, what follows it tells how long it is: the last one of a pass of repetitions is followed by others again.
+            let is_last = (read.first, read.end) == (x, x + 1) && end == self.reads.end;
+            if is_last && request.operation == Operation::ReadRequest && request.message_bytes.is_none() {
+                self.reads.guess = Some((x, UNKNOWN));
+            }
             return;
         }
         let is_cut = request.message_bytes.is_none();
@@ -740,8 +758,14 @@ impl Requests {
         false
     }
 
-    /// The capture is over: decides what is undecided.
-    pub(crate) fn finish(&mut self, ids: &IdOrder, config: &TrackConfig, resolved: &mut Vec<Resolved>) {
+    /// The capture is over: decides what is undecided. `ahead`: by how much the clock that stamps answers is ahead, by other flows of the same hosts.
+    pub(crate) fn finish(
+        &mut self,
+        ahead: i64,
+        ids: &IdOrder,
+        config: &TrackConfig,
+        resolved: &mut Vec<Resolved>,
+    ) {
         if self.seq.has_repeated {
             self.judge_repeated(self.trouble.repeated.alone(), ids, config, resolved);
         }
@@ -750,6 +774,7 @@ impl Requests {
         self.seq.finish(&context, resolved);
         self.settle(began, resolved, config);
         self.sweep(self.una, true);
+        self.settle_apart(ahead);
         self.settle_causes(config);
         self.judge_suspect();
         if let Some(lost) = self.trouble.get_mut().and_then(|trouble| trouble.lost_behind.take()) {

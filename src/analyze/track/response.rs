@@ -337,6 +337,7 @@ impl Responses {
             age: self.counts.packets,
             rtt_min: None,
             is_apart: false,
+            spread_ns: 0,
             reverse_visible: true,
             asked: self.read.asked,
             late_ns: config.late_ns,

@@ -121,9 +121,9 @@ enum Next {
 /// A packet that comes sooner was late: no answer can have come back.
 const QUICK_NS: i64 = 2_000;
 /// No timer is shorter.
-const SHORTEST_TIMER_NS: i64 = 8_000;
+pub(crate) const SHORTEST_TIMER_NS: i64 = 8_000;
 /// In a sparse capture, a late packet was overtaken by at most this number.
-const FEW_BEHIND: u32 = 8;
+pub(crate) const FEW_BEHIND: u32 = 8;
 /// A larger step is no gap.
 const MAX_GAP: u64 = 1 << 20;
 /// A packet further before the first one does not belong to the sequence.
@@ -447,7 +447,9 @@ impl Sequence {
         if p.time - self.last_time > context.timeout_ns {
             step.unseen += unseen(p.id, context.ids).saturating_sub(gap);
         }
-        let outstanding = outstanding(x, self.base, context.una);
+        // What waits for its verdict may be acknowledged before: the ring keeps when it was sent.
+        let una = if self.has_repeated { 0 } else { context.una };
+        let outstanding = outstanding(x, self.base, una);
         self.hi = end;
         if !self.in_pass {
             self.cur = end;
@@ -532,6 +534,7 @@ impl Sequence {
             // What waited for a timer had been missing for as long.
             timed_out: context.has_timed_out(x, p.time)
                 && p.time - hole.time >= context.timeout_ns.min(SHORTEST_TIMEOUT_NS),
+            is_due: x == context.una,
             ..Resolved::of(p, Class::Ambiguous).fill
         };
         if self.rare.pending.last().is_some_and(|last| x < last.end) {
@@ -651,17 +654,42 @@ impl Sequence {
             let asked = Some(context.asked_time).filter(|&time| time != i64::MAX);
             context.rtt_min.is_none() && asked.is_some_and(|time| time > since)
         };
-        let is_soon = |hole: Hole| p.time - hole.time < limit && !is_asked(hole.time);
+        let is_asked_again = |since| is_asked(since) || context.is_asked_since(x, since);
+        // Where two taps have clocks apart, answers seem to come as much sooner as packets seem to be late.
+        let spread = context.rtt_min.map_or(0, |_| context.spread_ns.max(self.rare.latest));
+        let is_soon = |hole: Hole| {
+            let waited = p.time - hole.time;
+            waited < limit && !is_asked(hole.time) || waited < limit + spread && !is_asked_again(hole.time)
+        };
         x < self.cur
-            && (self.rare.pass_holes.get(x).is_some_and(is_soon) || self.is_pass_overtaken(x, p, context))
+            && (self.rare.pass_holes.get(x).is_some_and(is_soon)
+                || self.is_pass_overtaken(x, p, context)
+                || context.spread_ns > 0 && self.is_left_behind(x, p, context))
+    }
+
+    /// Whether a pass of repetitions that began before this packet has not had it yet, and one of the next packets came just before: holes do not
+    /// tell of PSNs that are acknowledged.
+    fn is_left_behind(&self, x: u64, p: &Packet, context: &Context<'_>) -> bool {
+        let (first, began) = self.rare.pass_began;
+        let is_of_pass = |x: u64| self.ring.get(x).filter(|sent| sent.time >= began);
+        let mut behind = (1..=u64::from(FEW_BEHIND)).filter_map(|n| is_of_pass(x + n * u64::from(p.n)));
+        let is_soon =
+            |sent: &Sent| p.time - sent.time <= context.spread_ns && !context.is_asked_since(x, sent.time);
+        self.is_of_pass(p) && x > first && is_of_pass(x).is_none() && behind.next().is_some_and(is_soon)
+    }
+
+    /// Whether a pass goes on, or went on before what came while this packet waited for its verdict.
+    fn is_of_pass(&self, p: &Packet) -> bool {
+        self.in_pass || p.time < self.last_time
     }
 
     /// Whether the sender went back to this packet, and those behind it overtook it, as packets of this flow do: a pass began with them at the
     /// tap.
     fn is_pass_overtaken(&self, x: u64, p: &Packet, context: &Context<'_>) -> bool {
         let (began, time) = self.rare.pass_began;
-        let is_near = x < began && x + u64::from(FEW_BEHIND) >= began;
-        self.in_pass && is_near && p.time - time <= 2 * self.rare.latest && !context.is_asked_since(x, time)
+        let is_near = x < began && x + u64::from(FEW_BEHIND) * u64::from(p.n) >= began;
+        let latest = context.spread_ns.max(2 * self.rare.latest);
+        self.is_of_pass(p) && is_near && p.time - time <= latest && !context.is_asked_since(x, time)
     }
 
     /// Ends a pass of repetitions. A pass that repeats single packets, and leaves out others, is not of a sender that goes back. `is_cut`: it left

@@ -70,6 +70,8 @@ pub(crate) struct Context<'a> {
     pub(crate) rtt_min: Option<u32>,
     /// Answers are stamped after what they made their requester do: which packets were asked for shows only later.
     pub(crate) is_apart: bool,
+    /// Where many packets are late, so may answers be stamped early: by so much.
+    pub(crate) spread_ns: i64,
     /// The other direction was seen too.
     pub(crate) reverse_visible: bool,
     /// The PSN that was requested again, and when.
@@ -130,6 +132,8 @@ pub(crate) struct GapFill {
     pub(crate) extent: u32,
     /// A timer may have expired before it.
     pub(crate) timed_out: bool,
+    /// Everything before it is acknowledged.
+    pub(crate) is_due: bool,
     /// It is the next packet of a pass of repetitions: neither a silence nor a NAK for it came since the packet before.
     pub(crate) goes_on: bool,
 }

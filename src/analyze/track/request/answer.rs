@@ -272,6 +272,9 @@ impl Requests {
             self.more().recovery_mut().nak_generation.add((response.time - since).max(0) as u64);
         }
         self.judge_unanswered(response.time);
+        if overdue.is_none() {
+            self.note_unmatched(x, hi, (response.time, response.frame));
+        }
         // A repeated NAK requests nothing new. Another NAK may come before the answer to this one.
         let trouble = &mut *self.trouble;
         if overdue.is_some() {

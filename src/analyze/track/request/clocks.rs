@@ -3,11 +3,42 @@
 //! No answer comes sooner than the shortest round trip. One that comes sooner after a sender went back had been under way before: it is
 //! why the sender went back, and its clock is ahead by the difference at least.
 
-use super::{Requests, recovery::Asked};
+use super::{
+    Requests,
+    recovery::{Asked, Episode},
+};
 use crate::analyze::{
     model::{Class, Trigger},
-    track::{class::Evidence, push_last},
+    track::{
+        class::{Counts, Evidence, Place},
+        history::widened,
+        push_last,
+        sequence::SHORTEST_TIMER_NS,
+    },
 };
+
+/// A NAK after which nothing that it asked for had come yet, or had come without being told as an answer.
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
+pub(crate) struct Unmatched {
+    x: u64,
+    /// One past the highest PSN.
+    hi: u64,
+    time: i64,
+    frame: u64,
+    /// When the packet that it asked for seemed to come late, before it, and in which frame: the low bits of its number.
+    late: Option<(i64, u32)>,
+}
+
+crate::heap::heap! { Unmatched {} }
+
+/// One packet in so many is late where many are.
+const MANY_ARE_LATE: u64 = 64;
+
+/// Twice the time by which packets are late at most, as far as no timer is as short.
+fn spread(counts: &Counts) -> i64 {
+    let latest = i64::try_from(counts.trouble().max_late_ns).unwrap_or(i64::MAX);
+    latest.saturating_mul(2).min(SHORTEST_TIMER_NS / 2)
+}
 
 impl Requests {
     /// An answer came that asks for this PSN again. Whether its requester had gone back to it already because of this answer: then the
@@ -26,11 +57,18 @@ impl Requests {
             Trigger::Nak => matches!(trigger, Trigger::Unknown | Trigger::Timeout),
             _ => trigger == Trigger::Unknown,
         };
-        let (episode, earlier) = recovery.episodes.split_last_mut()?;
+        // With answers so late, the sender may have gone back for the next one already.
+        let is_it = |episode: &Episode| {
+            let late = time - episode.start;
+            episode.x == x && is_open(episode.trigger) && (0..i64::from(rtt)).contains(&late)
+        };
+        let recent =
+            recovery.episodes.iter().rev().take_while(|episode| time - episode.start < i64::from(rtt));
+        let back = recent.clone().position(is_it).filter(|back| by == Trigger::Nak || *back == 0)?;
+        let at = recovery.episodes.len() - 1 - back;
+        let (earlier, since) = recovery.episodes.split_at_mut(at);
+        let episode = since.first_mut()?;
         let late = time - episode.start;
-        if episode.x != x || !is_open(episode.trigger) || !(0..i64::from(rtt)).contains(&late) {
-            return None;
-        }
         // A pass since then that left it out lost it before the tap.
         let is_left_out = |passed: i64| {
             let mut since = earlier.iter().rev().take_while(|before| before.start > passed);
@@ -71,6 +109,86 @@ impl Requests {
         let nak = trouble.asked.take_if(is_it)?;
         trouble.answers_ahead = trouble.answers_ahead.max(nak.time - time);
         Some(nak)
+    }
+
+    /// A NAK came that no sender had gone back for, as it seems.
+    pub(super) fn note_unmatched(&mut self, x: u64, hi: u64, (time, frame): (i64, u64)) {
+        const MOST: usize = 64;
+        const NEAR: u64 = 64;
+        let sent = self.seq.ring.get(x).filter(|_| x < hi && self.seq.rare.holes.get(x).is_none());
+        let is_late = |came: i64| {
+            let mut behind = (x + 1..hi.min(x + NEAR)).filter_map(|x| self.seq.ring.get(x));
+            behind.any(|sent| sent.time < came)
+        };
+        let late = sent.filter(|sent| is_late(sent.time)).map(|sent| (sent.time, sent.frame));
+        push_last(&mut self.trouble.naks, MOST, Unmatched { x, hi, time, frame, late });
+    }
+
+    /// How much the clock that stamps answers is ahead, at least.
+    pub(crate) fn answers_ahead(&self) -> Option<i64> {
+        self.trouble.get().filter(|_| self.is_apart()).map(|trouble| trouble.answers_ahead)
+    }
+
+    /// The capture is over, and whether clocks are apart is known, by this flow or others: the NAKs that came before that was known find what
+    /// they had asked for.
+    pub(super) fn settle_apart(&mut self, others: i64) {
+        let Some(trouble) = self.trouble.get_mut() else { return };
+        let (naks, ahead) = (std::mem::take(&mut trouble.naks), trouble.answers_ahead.max(others));
+        let limit = self.rtt_min.map_or(ahead, i64::from);
+        let is_apart = ahead > 0;
+        for nak in naks {
+            let Some(recovery) = self.more.as_mut().and_then(|more| more.recovery.get_mut()) else { return };
+            let episodes = &mut recovery.episodes;
+            if episodes.iter().any(|episode| episode.nak_frame == Some(nak.frame)) {
+                continue;
+            }
+            let is_its = |episode: &Episode| {
+                let is_open = match episode.trigger {
+                    Trigger::Unknown => true,
+                    Trigger::Timeout => is_apart && episode.nak_frame.is_none(),
+                    _ => false,
+                };
+                // What looked like copies, or seemed late, may hide the first packets that came again.
+                let is_there = episode.x == nak.x || is_apart && (nak.x..nak.hi).contains(&episode.x);
+                is_open && is_there && (0..limit).contains(&(nak.time - episode.start)) && !episode.is_of_data
+            };
+            if let Some(at) = episodes.iter().rposition(is_its) {
+                self.was_asked_by(at, &nak);
+                continue;
+            }
+            let late = nak.late.filter(|(came, _)| is_apart && (0..limit).contains(&(nak.time - came)));
+            let Some((came, frame)) = late else { continue };
+            let is_answered = |episode: &Episode| {
+                (nak.x..nak.hi).contains(&episode.x) && (came..nak.time + limit).contains(&episode.start)
+            };
+            if !episodes.iter().any(is_answered) {
+                self.hid_answer(&nak, came, frame);
+            }
+        }
+    }
+
+    /// The sender went back in this episode because of this NAK.
+    fn was_asked_by(&mut self, at: usize, nak: &Unmatched) {
+        let Some(recovery) = self.more.as_mut().and_then(|more| more.recovery.get_mut()) else { return };
+        let Some(episode) = recovery.episodes.get_mut(at) else { return };
+        let (before, first) = (std::mem::replace(&mut episode.trigger, Trigger::Nak), episode.first_frame);
+        (episode.nak_frame, episode.nak_time) = (Some(nak.frame), Some(nak.time));
+        let ahead = nak.time - episode.start;
+        recovery.timeouts.retain(|timeout| timeout.frame != first);
+        let triggers = &mut self.counts.trouble_mut().triggers;
+        triggers[before as usize] = triggers[before as usize].saturating_sub(1);
+        triggers[Trigger::Nak as usize] = triggers[Trigger::Nak as usize].saturating_add(1);
+        self.trouble.answers_ahead = self.trouble.answers_ahead.max(ahead);
+    }
+
+    /// What seemed to be a late packet had been asked for by this NAK: it began an episode.
+    fn hid_answer(&mut self, nak: &Unmatched, came: i64, frame: u32) {
+        self.counts.triggered(Trigger::Nak);
+        self.counts.episode(Place::Upstream, false);
+        let recovery = self.more().recovery_mut();
+        let at = recovery.episodes.partition_point(|episode| episode.start <= came);
+        let frame = widened(nak.frame, frame);
+        recovery.insert_episode(at, Episode::hidden(nak.x, (came, frame), (nak.time, nak.frame)));
     }
 
     /// A packet was recorded again sooner than an answer can come: so it seems to be a copy.
@@ -121,9 +239,27 @@ impl Requests {
         self.trouble.get().is_some_and(|trouble| trouble.answers_ahead > 0) && self.few_are_late()
     }
 
+    /// Where many packets are late, twice the time by which they are at most. No timer is as short.
+    pub(super) fn spread_ns(&self) -> i64 {
+        let of_data = self.reads.get().map_or(0, |reads| reads.spread_ns);
+        if self.few_are_late() { of_data } else { spread(&self.counts).max(of_data) }
+    }
+
+    /// Where much of the data that was asked for is late, requests are, too, though they may be too few to show it.
+    pub(crate) fn data_came(&mut self, counts: &Counts) {
+        let is_late = counts.of(Class::LateOriginal) > counts.packets / MANY_ARE_LATE;
+        if let Some(reads) = self.reads.get_mut().filter(|_| is_late) {
+            reads.spread_ns = spread(counts);
+        }
+    }
+
+    /// By how much packets are late at most.
+    pub(super) fn latest_ns(&self) -> i64 {
+        i64::try_from(self.counts.trouble().max_late_ns).unwrap_or(i64::MAX)
+    }
+
     /// Whether few packets are late at the tap.
     pub(super) fn few_are_late(&self) -> bool {
-        const MANY_ARE_LATE: u64 = 64;
         self.counts.of(Class::LateOriginal) <= self.counts.packets / MANY_ARE_LATE
     }
 

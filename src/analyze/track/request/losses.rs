@@ -374,7 +374,7 @@ impl Requests {
             self.none_is_proved(Place::Downstream);
         }
         let late = self.counts.of(Class::LateOriginal) + self.counts.of(Class::Ambiguous);
-        let latest = i64::try_from(self.counts.trouble().max_late_ns).unwrap_or(i64::MAX);
+        let latest = self.latest_ns();
         // Nothing comes as late as an answer could make it come: what was late and what was retransmitted are told apart, but for one in many.
         let is_told_apart = self.rtt_min.is_some_and(|rtt| 2 * latest <= rtt.into());
         let beside_one = if is_told_apart { TOLD_APART } else { MANY_ARE_LATE };

@@ -54,6 +54,8 @@ pub(super) struct Reads {
     pub(super) last_time: i64,
     /// The PSN of the last acknowledgement, and when it passed the tap.
     pub(super) acked: (u64, i64),
+    /// Where many responses are late, twice the time by which they are.
+    pub(super) spread_ns: i64,
     /// A response came whose request was not seen.
     pub(super) unasked: bool,
     /// The length of one was cut off.

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use super::{
     Request, Requests, TrackConfig,
+    clocks::Unmatched,
     messages::Edge,
     reads::Read,
     tails::{Tails, Wait},
@@ -23,6 +24,7 @@ use crate::{
             push_last,
             response::DataLoss,
             ring::{RETRANSMITTED, SENT_AGAIN},
+            sequence::FEW_BEHIND,
             shadow::AskedFor,
             step::{GapFill, Resolved, SHORTEST_TIMEOUT_NS, Step},
         },
@@ -89,6 +91,41 @@ pub(crate) struct Episode {
     pub(crate) bytes: u64,
     pub(crate) needless: u64,
     pub(crate) retries: u32,
+}
+
+impl Episode {
+    /// A loss of this PSN, whose repetition seemed to be no repetition when it came, and the NAK that asked for it: time and frame of both.
+    pub(super) fn hidden(
+        x: u64,
+        (start, first_frame): (i64, u64),
+        (nak_time, nak_frame): (i64, u64),
+    ) -> Episode {
+        Episode {
+            trigger: Trigger::Nak,
+            place: Some(Place::Upstream),
+            certain: false,
+            is_of_data: false,
+            lacked_ns: None,
+            is_last: false,
+            asked: Some(x),
+            x,
+            original_frame: None,
+            original_time: None,
+            nak_frame: Some(nak_frame),
+            nak_time: Some(nak_time),
+            nak_generation: None,
+            first_frame,
+            start,
+            recovered: None,
+            goodput_before: None,
+            goodput_after: None,
+            hi: x + 1,
+            packets: 0,
+            bytes: 0,
+            needless: 0,
+            retries: 0,
+        }
+    }
 }
 
 /// A packet that passed the tap and that the responder asked for.
@@ -174,12 +211,16 @@ pub(crate) struct Trouble {
     pub(crate) answers_ahead: i64,
     /// NAKs for packets that had seemed late just before, after which these did not come again.
     pub(super) unanswered: u8,
+    /// The last NAKs that came after no repetition that they had asked for, as far as was known then.
+    pub(super) naks: VecDeque<Unmatched>,
+    /// The capture has so few packets that most causes cannot be seen.
+    pub(crate) hides_causes: bool,
 }
 
 quiet!(Trouble);
 
 heap! {
-    Trouble { flawed_gaps, tails, waits, asked_before, copied_soon }
+    Trouble { flawed_gaps, tails, waits, asked_before, copied_soon, naks }
     Asked {}
     (std::ops::Range<u64>, u64, Flaw) {}
     (u64, u64, i64) {}
@@ -255,6 +296,7 @@ impl Requests {
             let waited = fill.time - fill.hole_time;
             let round_trip = self.rtt_min.map_or(waited, |rtt| waited.min(rtt.into()));
             let is_sure = is_sure && fill.hole_time - self.seq.start_time > round_trip;
+            let timed_out = fill.timed_out || fill.is_due && self.is_next_timeout(fill.x);
             let is_reason = verdict.went_back || asked || fill.timed_out || verdict.evidence == Evidence::Nak;
             let is_named = |first| {
                 let episode = self.open_recovery();
@@ -275,7 +317,7 @@ impl Requests {
                     if asked && is_sure && flaw.is_none() {
                         self.trouble.asked_unseen += 1;
                     }
-                    let is_reason = verdict.went_back || fill.timed_out || asked;
+                    let is_reason = verdict.went_back || timed_out || asked;
                     if is_overtaken {
                         self.lost_first(fill.x, (place, is_sure || flaw.is_some()));
                     } else if is_reason && !fill.goes_on || self.open_episode().is_none() {
@@ -309,12 +351,21 @@ impl Requests {
     /// Whether this packet is the one that a NAK asked for, and the next ones, which the sender repeats behind it, came first: by no more than
     /// packets of the flow are late.
     fn answers_late(&mut self, fill: &GapFill) -> bool {
-        let latest = i64::try_from(self.counts.trouble().max_late_ns).unwrap_or(i64::MAX);
+        let latest = self.latest_ns();
         self.open_episode().is_some_and(|episode| {
             episode.asked == Some(fill.x)
                 && fill.x < episode.x
                 && fill.time - episode.start <= latest.saturating_mul(2)
         })
+    }
+
+    /// Whether this packet, the first one that is not acknowledged, waited for a timer of its own: nothing asks for packets, and since the
+    /// sender repeated one before it, that one was acknowledged.
+    fn is_next_timeout(&self, x: u64) -> bool {
+        !self.is_asking()
+            && !self.has_reads()
+            && self.seq.recovery_mode() != report::RecoveryMode::GoBackN
+            && self.open_recovery().is_some_and(|episode| episode.x < x)
     }
 
     /// The episode that is open began with a packet before the one that came first.
@@ -368,7 +419,8 @@ impl Requests {
         }
         // A sender that repeats single packets goes on to the next one asked for.
         let asked = self.trouble.get().and_then(|trouble| trouble.asked).is_some_and(|nak| nak.x == x);
-        if step.went_back || step.timed_out || step.pass_gap > 0 && asked {
+        let is_due = (x == self.una || request.was_due) && self.is_next_timeout(x);
+        if step.went_back || step.timed_out || is_due || step.pass_gap > 0 && asked {
             let sent = step.before.map_or(p.time, |(sent, _)| sent);
             self.begin((x, end), (sent, p.time), p.frame, step.before, None, config);
         }
@@ -441,7 +493,7 @@ impl Requests {
         let is_repeated = overdue.is_none()
             && self.seq.ring.get(x).is_some_and(|sent| sent.flags & (SENT_AGAIN | RETRANSMITTED) != 0);
         // Where packets are late, an answer to one may be, too.
-        let latest = i64::try_from(self.counts.trouble().max_late_ns).unwrap_or(i64::MAX);
+        let latest = self.latest_ns();
         let answered =
             |rtt: u32| seen.saturating_add(i64::from(rtt) * 3 / 4).saturating_add(latest.min(rtt.into()));
         let is_too_soon = is_repeated && self.rtt_min.is_some_and(|rtt| time < answered(rtt));
@@ -485,7 +537,7 @@ impl Requests {
         self.trouble.late_behind += late as u32;
         // The responder still lacked it when all that is as late as packets are at the tap had come, and its acknowledgement waited for the
         // retransmission.
-        let latest = i64::try_from(self.counts.trouble().max_late_ns).unwrap_or(i64::MAX);
+        let latest = self.latest_ns();
         let is_of_last = lost.is_last || self.seq.recovery_mode() == report::RecoveryMode::Selective;
         let is_awaited = !late
             && self.trouble.late_behind == 0
@@ -570,7 +622,10 @@ impl Requests {
         };
         let asked = asked.filter(|nak| before.is_none_or(|before| !is_answered(nak, before)));
         let asked = asked.or_else(|| self.take_early_nak(x, time));
-        let not_ready = self.trouble.not_ready.take_if(|rnr| rnr.x == x && rnr.time <= time);
+        // Where packets are late, one of those behind it may come first.
+        let spread = self.spread_ns();
+        let near = if spread > 0 { x.saturating_sub(FEW_BEHIND.into()) } else { x };
+        let not_ready = self.trouble.not_ready.take_if(|rnr| (near..=x).contains(&rnr.x) && rnr.time <= time);
         let waited = time - self.last_progress.max(before.map_or(i64::MIN, |(sent, _)| sent));
         let floor = self.timeout_floor(config);
         // Where acknowledgements are slow, timers are shorter than a multiple of their round trips. None is as short as this.
@@ -582,6 +637,11 @@ impl Requests {
         let is_too_soon =
             read.zip(self.rtt_min).is_some_and(|(read, rtt)| (1..i64::from(rtt)).contains(&waits(read)));
         let has_waited = (waited >= floor || time - sent >= shortest) && !is_too_soon;
+        // Whoever goes back starts its timer anew.
+        let last = self.more.as_ref().and_then(|more| more.recovery().episodes.last());
+        let fresh = shortest.min(SHORTEST_TIMEOUT_NS);
+        let is_fresh = last.is_some_and(|last| (0..fresh).contains(&(time - last.start)));
+        let has_waited = has_waited && !is_fresh;
         let may_have_timed_out = has_waited || is_coarse(sent, time) && time > self.trouble.asked_time;
         // A NAK that is answered as late as a timer expires was lost after the tap, or what answered it before the tap.
         let is_too_late = asked.is_some_and(|nak| self.is_too_late(time - nak.time, config));
@@ -719,6 +779,9 @@ impl Requests {
     pub(crate) fn settle_causes(&mut self, config: &TrackConfig) {
         let floor = self.timeout_floor(config);
         self.settle_first_causes(floor);
+        if config.is_sparse || self.seq.is_sparse() {
+            return self.hide_causes();
+        }
         let Some(recovery) = self.more.as_mut().and_then(|more| more.recovery.get_mut()) else { return };
         let Some(usual) = recovery.fastest_reaction else { return };
         let reaction = |episode: &Episode| Some(episode.start - episode.nak_time?);
@@ -748,12 +811,35 @@ impl Requests {
         triggers[Trigger::Timeout as usize] = triggers[Trigger::Timeout as usize].saturating_add(n);
     }
 
+    /// Where most packets are missing, so are most NAKs: that none shows is no evidence of a timer, and times are chance. What an answer shows
+    /// stays.
+    fn hide_causes(&mut self) {
+        let Some(recovery) = self.more.as_mut().and_then(|more| more.recovery.get_mut()) else { return };
+        let is_guess = |trigger| matches!(trigger, Trigger::Timeout | Trigger::ImpliedNak);
+        for episode in recovery.episodes.iter_mut().filter(|episode| is_guess(episode.trigger)) {
+            episode.trigger = Trigger::Unknown;
+        }
+        recovery.timeouts.clear();
+        self.trouble.hides_causes = true;
+        let triggers = &mut self.counts.trouble_mut().triggers;
+        for guess in [Trigger::Timeout, Trigger::ImpliedNak] {
+            let n = std::mem::take(&mut triggers[guess as usize]);
+            triggers[Trigger::Unknown as usize] = triggers[Trigger::Unknown as usize].saturating_add(n);
+        }
+    }
+
     /// Before the first answer, it is not known whether a capture has the answers. If it has, a silence that no NAK ended ended with a timer. So
     /// did one that is as long as others: where answers are slow, or their clock is ahead, timers may be as short as a round trip seems to be.
     fn settle_first_causes(&mut self, floor: i64) {
         const SOME: usize = 3;
-        let Some(rtt) = self.rtt_min else { return };
-        let shortest = (4 * i64::from(rtt)).max(SHORTEST_TIMEOUT_NS).min(floor);
+        if self.acks_seen == 0 {
+            return;
+        }
+        let rtt = self.rtt_min.unwrap_or(0);
+        let shortest = match self.rtt_min {
+            Some(rtt) => (4 * i64::from(rtt)).max(SHORTEST_TIMEOUT_NS).min(floor),
+            None => floor,
+        };
         let least = i64::from(rtt).max(SHORTEST_TIMEOUT_NS);
         let episodes = || self.more.iter().flat_map(|more| &more.recovery().episodes);
         let open = episodes().filter(|episode| episode.trigger == Trigger::Unknown && !episode.is_of_data);
@@ -761,17 +847,23 @@ impl Requests {
             .filter_map(|episode| Some(episode.start - episode.original_time?))
             .filter(|&ns| ns > least)
             .collect();
-        let is_alike = |one: i64, other: i64| (one - other).abs() <= one / 32;
+        // Packets that wait for a timer came as much later than they were sent as others do.
+        let latest = self.latest_ns();
+        let is_alike = |one: i64, other: i64| (one - other).abs() <= one / 32 + latest.min(one / 8);
         let is_timer = |ns: i64| waits.iter().filter(|&&other| is_alike(ns, other)).count() >= SOME;
         // Where packets are late, those between two late ones are as far apart as others.
-        let is_tidy = self.counts.of(Class::LateOriginal) == 0;
+        let is_tidy = |waited: i64| waited > latest.saturating_mul(4);
         let Some(recovery) = self.more.as_mut().and_then(|more| more.recovery.get_mut()) else { return };
         let mut n = 0;
+        let mut before = None;
         for at in 0..recovery.episodes.len() {
             let episode = &mut recovery.episodes[at];
+            let since = before.replace(episode.start).map_or(i64::MAX, |before| episode.start - before);
             let Some(waited) = episode.original_time.map(|sent| episode.start - sent) else { continue };
-            let is_long = waited >= shortest || is_tidy && waited > least && is_timer(waited);
-            if episode.trigger != Trigger::Unknown || episode.is_of_data || !is_long {
+            let is_long = waited >= shortest || is_tidy(waited) && waited > least && is_timer(waited);
+            // Whoever goes back starts its timer anew.
+            let is_fresh = (0..shortest.min(SHORTEST_TIMEOUT_NS)).contains(&since);
+            if episode.trigger != Trigger::Unknown || episode.is_of_data || !is_long || is_fresh {
                 continue;
             }
             episode.trigger = Trigger::Timeout;

@@ -89,6 +89,14 @@ impl RecoveryStats {
         }
     }
 
+    /// Keeps an episode that began before others, if there is room.
+    pub(super) fn insert_episode(&mut self, at: usize, episode: Episode) {
+        match self.episodes.len() < MAX_EPISODES {
+            true => self.episodes.insert(at, episode),
+            false => self.episodes_dropped += 1,
+        }
+    }
+
     /// Keeps an episode, instead of the last one if there are too many: packets are added to the last episode.
     pub(super) fn keep_episode(&mut self, episode: Episode) {
         if self.episodes.len() < MAX_EPISODES {
