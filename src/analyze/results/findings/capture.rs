@@ -560,6 +560,10 @@ const LONG_WAY_NS: u64 = 100_000;
 const MIN_IGNORED: u64 = 3;
 
 pub(super) fn pauses_ignored(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    // A tap at which frames are late by as much, those that begin a pause and those that end it, shows no sender that is.
+    if head.capture.learned.reordering_ns.saturating_mul(2) >= LONG_WAY_NS {
+        return;
+    }
     for pause in head.pause.iter().flatten() {
         let is_clear = |came: &PauseViolations| came.latest_ns >= LONG_WAY_NS && came.frames >= MIN_IGNORED;
         // Where flows were silent in these pauses, frames that seem late tell of the tap, not of the sender.
