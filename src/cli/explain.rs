@@ -24,6 +24,7 @@ use rdmawire::{
     report::{Renamed, SCHEMA},
     wire::{Bth, Field, Header, HeaderInfo, Kind, Show, Syndrome},
 };
+pub(super) use sql::views;
 
 /// Explain anything that is printed: a header, a field, an operation code, a finding, a figure, a word of the report; or the language of filters or gates.
 #[derive(Debug, Args)]

@@ -45,6 +45,7 @@ mod scenario;
 mod send;
 mod shell;
 mod signals;
+mod sql;
 mod table_files;
 mod terminal;
 mod trace;
@@ -126,6 +127,7 @@ commands! {
     fabric::Fabric,
     collectives::Collectives,
     packets::Packets,
+    sql::Sql,
     #[cfg(feature = "parquet")]
     index::Index,
     plot::Plot,

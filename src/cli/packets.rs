@@ -105,6 +105,24 @@ impl Packets {
         Ok(if is_all { Outcome::Done } else { Outcome::Failed })
     }
 
+    /// Writes all rows; `first` is the first trace. Returns the file, and whether all captures could be read.
+    fn write<W: Write + Send + 'static>(
+        &self,
+        traces: &[Vec<PartFiles>],
+        first: Option<Trace>,
+        file: W,
+        format: Format,
+    ) -> anyhow::Result<(W, bool)> {
+        match self.messages {
+            true => self.write_messages(traces, first, file, format),
+            false => {
+                let is_shown = self.output == Path::new("-") && io::stdout().is_terminal();
+                let Packets { tracking, fields, .. } = self;
+                RowsOf { tracking, fields, is_shown }.write(traces, first, file, format)
+            }
+        }
+    }
+
     /// Writes all messages; `first` is the first trace. Returns the file, and whether all captures could be read.
     fn write_messages<W: Write + Send + 'static>(
         &self,
@@ -113,51 +131,77 @@ impl Packets {
         file: W,
         format: Format,
     ) -> anyhow::Result<(W, bool)> {
-        let table = Arc::new(Mutex::new((MessageRows::new(file, format)?, Ok(()))));
+        let table = MessageFile::new(file, format)?;
         let mut is_all = true;
         for captures in traces {
             let mut source = first.take().map_or_else(|| Trace::open_all(captures), Ok)?;
-            let (name, to) = (name_of_trace(captures), table.clone());
-            let metric = Messages::new(move |message| {
-                let (rows, written) = &mut *to.lock().unwrap_or_else(PoisonError::into_inner);
-                if written.is_ok() {
-                    *written = rows.put(&name, message);
-                }
-            });
+            let metric = table.metric(&name_of_trace(captures));
             let (mut ended, is_read) = self.tracking.follow_with(&mut source, metric)?;
             if let Some(messages) = ended.metric_mut::<Messages>() {
                 messages.end();
             }
             is_all &= is_read;
         }
-        let table = Arc::into_inner(table).context("the table of messages is still in use")?;
-        let (rows, written) = table.into_inner().unwrap_or_else(PoisonError::into_inner);
-        written?;
-        Ok((rows.finish()?, is_all && !STOP.load(Ordering::Relaxed)))
+        Ok((table.finish()?, is_all && !STOP.load(Ordering::Relaxed)))
+    }
+}
+
+/// A table of messages that analyses write into.
+pub(super) struct MessageFile<W: Write + Send + 'static>(Arc<Mutex<(MessageRows<W>, io::Result<()>)>>);
+
+impl<W: Write + Send + 'static> MessageFile<W> {
+    pub(super) fn new(file: W, format: Format) -> io::Result<MessageFile<W>> {
+        Ok(MessageFile(Arc::new(Mutex::new((MessageRows::new(file, format)?, Ok(()))))))
     }
 
+    /// The metric of the analysis of a capture of this name: its messages come into the table.
+    pub(super) fn metric(&self, capture: &str) -> Messages {
+        let (capture, to) = (capture.to_owned(), self.0.clone());
+        Messages::new(move |message| {
+            let (rows, written) = &mut *to.lock().unwrap_or_else(PoisonError::into_inner);
+            if written.is_ok() {
+                *written = rows.put(&capture, message);
+            }
+        })
+    }
+
+    /// Completes the file after all analyses, and gives it back.
+    pub(super) fn finish(self) -> anyhow::Result<W> {
+        let table = Arc::into_inner(self.0).context("the table of messages is still in use")?;
+        let (rows, written) = table.into_inner().unwrap_or_else(PoisonError::into_inner);
+        written?;
+        Ok(rows.finish()?)
+    }
+}
+
+/// Rows of packets.
+pub(super) struct RowsOf<'a> {
+    pub(super) tracking: &'a Tracking,
+    /// All columns if there are none.
+    pub(super) fields: &'a [&'static Column],
+    /// The user sees them as they come: no progress is shown.
+    pub(super) is_shown: bool,
+}
+
+impl RowsOf<'_> {
     /// Writes all rows; `first` is the first trace. Returns the file, and whether all captures could be read.
-    fn write<W: Write + Send + 'static>(
+    pub(super) fn write<W: Write + Send + 'static>(
         &self,
         traces: &[Vec<PartFiles>],
         mut first: Option<Trace>,
         file: W,
         format: Format,
     ) -> anyhow::Result<(W, bool)> {
-        if self.messages {
-            return self.write_messages(traces, first, file, format);
-        }
         let filter = self.tracking.filter()?;
         let options = self.tracking.options(1);
-        let mut rows = match self.fields.as_slice() {
+        let mut rows = match self.fields {
             [] => Rows::new(file, format)?,
             columns => Rows::with_columns(file, format, columns)?,
         };
         let mut is_all = true;
         for captures in traces {
             let mut source = first.take().map_or_else(|| Trace::open_all(captures), Ok)?;
-            let is_shown = self.output == Path::new("-") && io::stdout().is_terminal();
-            let progress = (!is_shown).then(|| Progress::new(source.info()));
+            let progress = (!self.is_shown).then(|| Progress::new(source.info()));
             rows.begin(&name_of_trace(captures), options.clone())?;
             let read = input::each_while(&mut source, progress, |number, record| {
                 // Without a filter, only some columns ask for the ICRC.

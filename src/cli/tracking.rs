@@ -127,7 +127,12 @@ impl Tracking {
         self.follow_by(Analysis::with(self.options(1), metric), source)
     }
 
-    fn follow_by(&self, mut analysis: Analysis, source: &mut impl Captures) -> anyhow::Result<(Ended, bool)> {
+    /// [`follow`](Self::follow) with an analysis of these options that has something more.
+    pub(super) fn follow_by(
+        &self,
+        mut analysis: Analysis,
+        source: &mut impl Captures,
+    ) -> anyhow::Result<(Ended, bool)> {
         let is_all = feed(source, &self.options(1), &self.filter()?, &mut analysis);
         let files = describe(source.captures().into_iter(), analysis.frames());
         Ok((analysis.end().from(files), is_all))

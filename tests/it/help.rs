@@ -7,7 +7,7 @@ use std::{
 };
 
 use crate::support::{
-    programs::{RDMAWIRE, cli},
+    programs::{RDMAWIRE, cli, path_with_duckdb},
     scratch::Scratch,
 };
 
@@ -69,6 +69,7 @@ fn examples_of_the_help_run() {
     )
     .unwrap();
     fs::write(path("gates.toml"), "[[rule]]\nname = \"quiet\"\ncheck = \"retransmits == 0\"\n").unwrap();
+    fs::write(path("query.sql"), "select src, dst, packets from flows_once;\n").unwrap();
     let counters = "packet_seq_err: 0\nout_of_sequence: 0\n";
     fs::write(path("before.txt"), counters).unwrap();
     fs::write(path("after.txt"), counters).unwrap();
@@ -81,11 +82,15 @@ fn examples_of_the_help_run() {
     let report: serde_json::Value =
         serde_json::from_slice(&run(&["analyze", "--json", "x.pcap"], &folder, "").stdout).unwrap();
     let host = report["flows"][0]["src"].as_str().unwrap();
-    let search =
-        format!("{}:{}", Path::new(RDMAWIRE).parent().unwrap().display(), std::env::var("PATH").unwrap());
     for command in commands() {
         let lines = examples(&command);
         assert!(lines.len() >= 2, "{command}: {} examples", lines.len());
+        let path = match command.as_str() {
+            "sql" => path_with_duckdb(),
+            _ => std::env::var_os("PATH"),
+        };
+        let Some(path) = path else { continue };
+        let search = format!("{}:{}", Path::new(RDMAWIRE).parent().unwrap().display(), path.display());
         for line in lines {
             // Examples name hosts that this capture does not have. An example must never reach a real interface: a test
             // that runs as root would send and capture there.

@@ -137,6 +137,8 @@ mod shipped_scenarios;
 mod slow;
 #[cfg(feature = "state")]
 mod spray_played;
+#[cfg(feature = "cli")]
+mod sql;
 mod state;
 #[cfg(feature = "cli")]
 mod tables;

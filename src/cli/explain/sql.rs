@@ -1,12 +1,15 @@
 //! The tables of commands for databases: views of their files for DuckDB, with the types of all columns, so that a table without rows has them
 //! too; and statements that make them in ClickHouse.
 
-use std::fmt::{Result as Written, Write as _};
+use std::{
+    fmt::{self, Result as Written, Write as _},
+    path::Path,
+};
 
 use anyhow::bail;
 
 use super::tables::{self, Column, Table};
-use rdmawire::report::table::Kind;
+use rdmawire::report::{Message, table::Kind};
 
 /// What `explain sql` was asked for: a form, ndjson if none is named, and a command, `analyze` if none is.
 pub(super) fn of(words: &[&str], to: &mut String) -> anyhow::Result<()> {
@@ -24,7 +27,7 @@ pub(super) fn of(words: &[&str], to: &mut String) -> anyhow::Result<()> {
         for table in &all {
             match form {
                 "clickhouse" => create(table, to)?,
-                _ => view(table, form, to)?,
+                _ => view(table, form, None, to)?,
             }
         }
     }
@@ -34,13 +37,41 @@ pub(super) fn of(words: &[&str], to: &mut String) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A view of a table's file.
-fn view(Table { name, columns, .. }: &Table, form: &str, to: &mut String) -> Written {
+/// Views of the tables of `analyze` as NDJSON in this directory, and of those of messages and packets where they are there.
+pub(in crate::cli) fn views(
+    directory: &Path,
+    has_messages: bool,
+    has_packets: bool,
+) -> Result<String, fmt::Error> {
+    let mut to = String::new();
+    for (command, all) in
+        tables::by_command().into_iter().filter(|(of, _)| ["analyze", "packets"].contains(of))
+    {
+        let is_there = |table: &&Table| match table.name {
+            Message::TABLE => has_messages,
+            _ => command == "analyze" || has_packets,
+        };
+        all.iter().filter(is_there).try_for_each(|table| view(table, "ndjson", Some(directory), &mut to))?;
+    }
+    to.push_str(ONCE);
+    Ok(to)
+}
+
+/// A view of a table's file, which is in this directory, or where DuckDB runs.
+fn view(
+    Table { name, columns, .. }: &Table,
+    form: &str,
+    directory: Option<&Path>,
+    to: &mut String,
+) -> Written {
     let columns = typed(columns, form);
+    let file = format!("{name}.{form}");
+    let file = directory.map_or(file.clone(), |directory| directory.join(&file).display().to_string());
+    let file = file.replace('\'', "''");
     let read = match form {
-        "csv" => format!("read_csv('{name}.csv', header = true, columns = {{{columns}}})"),
-        "parquet" => format!("read_parquet('{name}.parquet')"),
-        _ => format!("read_json('{name}.ndjson', format = 'newline_delimited', columns = {{{columns}}})"),
+        "csv" => format!("read_csv('{file}', header = true, columns = {{{columns}}})"),
+        "parquet" => format!("read_parquet('{file}')"),
+        _ => format!("read_json('{file}', format = 'newline_delimited', columns = {{{columns}}})"),
     };
     writeln!(to, "create or replace view {name} as select * from {read};")
 }

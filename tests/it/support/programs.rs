@@ -2,8 +2,10 @@
 
 use std::{
     env,
+    ffi::OsString,
     fmt::Display,
     io::Write,
+    path::{Path, PathBuf},
     process::{Command, Output},
 };
 
@@ -41,6 +43,19 @@ pub(crate) fn python(module: &str) -> Option<String> {
         return Some(program);
     }
     skip(module, format!("{program} has no module {module}"));
+    None
+}
+
+/// `PATH` with the program `duckdb`: that of the system, or the one beside Python. A test without it is skipped.
+pub(crate) fn path_with_duckdb() -> Option<OsString> {
+    let python = python("duckdb")?;
+    let beside = Path::new(&python).parent().map(Path::to_owned).unwrap_or_default();
+    let path = env::var_os("PATH").unwrap_or_default();
+    let directories: Vec<PathBuf> = [beside].into_iter().chain(env::split_paths(&path)).collect();
+    if directories.iter().any(|directory| directory.join("duckdb").is_file()) {
+        return Some(env::join_paths(directories).unwrap());
+    }
+    skip("duckdb", "the program duckdb is not in PATH");
     None
 }
 
