@@ -436,6 +436,13 @@ fn only_parts_of_one_capture_are_joined() {
         groups(&[("run1.pcap", 0, 0..100), ("run2.pcap", 60 * SECOND, 98..100)]),
         [["run1.pcap", "run2.pcap"]]
     );
+    // A silence of a minute in a capture in several files: a flow goes on between two others of them. The number after it is the next one.
+    let rotated = |third: &'static str| {
+        let begun = [("r-0.pcap", 0, 0..100), ("r-1.pcap", SECOND / 10, 100..200)];
+        groups(&[begun[0].clone(), begun[1].clone(), (third, 60 * SECOND, 900_000..900_100)])
+    };
+    assert_eq!(rotated("r-2.pcap"), [["r-0.pcap", "r-1.pcap", "r-2.pcap"]]);
+    assert_eq!(rotated("r-3.pcap"), [&["r-0.pcap", "r-1.pcap"][..], &["r-3.pcap"]]);
     // Other names; rotated captures of two hosts.
     assert_eq!(groups(&[("a.pcap", 0, 0..100), ("b.pcap", SECOND, 100..200)]), [["a.pcap"], ["b.pcap"]]);
     let two = [

@@ -17,7 +17,8 @@ use crate::{
 /// order of their first files; a file that is no part of another one's capture is a group of its own.
 ///
 /// Parts have names that differ in a number or a time at their end, as those that `tcpdump -C`, `tcpdump -G`, `dumpcap -b` and
-/// `editcap -c` give; an interface in common; and times that follow each other: within a second, or with a flow whose PSNs go on.
+/// `editcap -c` give; an interface in common; and times that follow each other: within a second, or with a flow whose PSNs go on. A longer
+/// silence between two files whose numbers follow each other divides nothing where a flow goes on between other files of theirs.
 pub fn parts_of_one(paths: &[PathBuf]) -> Vec<Vec<PathBuf>> {
     let mut chains: Vec<Vec<usize>> = (0..paths.len()).map(|at| vec![at]).collect();
     let mut probes: HashMap<usize, Option<Probe>> = HashMap::new();
@@ -55,28 +56,59 @@ fn join(
         probes.get(at).and_then(Option::as_ref).map(|probe| probe.first)
     };
     heads.sort_by_cached_key(|at| (first(probes, at), numbers(&paths[*at]), *at));
-    let mut chain: Vec<usize> = Vec::new();
+    // Each file, and how it is joined to the one before it.
+    let mut chain: Vec<(usize, Joint)> = Vec::new();
     for &next in heads.iter() {
-        let follows = chain.last().is_some_and(|last| {
-            let Some(Some(behind)) = probes.get(&next).cloned() else { return false };
-            let Some(Some(before)) = probes.get_mut(last) else { return false };
-            before.is_followed_by(&behind)
+        let joint = chain.last().map_or(Joint::None, |&(last, _)| {
+            let Some(Some(behind)) = probes.get(&next).cloned() else { return Joint::None };
+            let Some(Some(before)) = probes.get_mut(&last) else { return Joint::None };
+            match before.joint(&behind) {
+                Joint::Numbered if !is_next(&paths[last], &paths[next]) => Joint::None,
+                joint => joint,
+            }
         });
-        if !follows {
+        if joint == Joint::None {
             settle(&mut chain, chains);
         }
-        chain.push(next);
+        chain.push((next, joint));
     }
     settle(&mut chain, chains);
 }
 
-fn settle(chain: &mut Vec<usize>, chains: &mut [Vec<usize>]) {
+/// What joins a file to the one before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Joint {
+    None,
+    /// The next number, and a long silence: of two captures, or of one.
+    Numbered,
+    /// Times that follow each other closely.
+    Close,
+    /// A flow goes on.
+    Flow,
+}
+
+fn settle(chain: &mut Vec<(usize, Joint)>, chains: &mut [Vec<usize>]) {
     let chain = std::mem::take(chain);
-    if chain.len() > 1 {
-        chain.iter().for_each(|at| chains[*at].clear());
-        if let Some(&at) = chain.iter().min() {
-            chains[at] = chain;
+    let is_one = chain.iter().any(|(_, joint)| *joint == Joint::Flow);
+    for part in chain.chunk_by(|_, (_, joint)| is_one || *joint != Joint::Numbered) {
+        let part: Vec<usize> = part.iter().map(|(at, _)| *at).collect();
+        if part.len() > 1 {
+            part.iter().for_each(|at| chains[*at].clear());
+            if let Some(&at) = part.iter().min() {
+                chains[at] = part;
+            }
         }
+    }
+}
+
+/// Whether a number in the name of one file is the next one after that in the name of another.
+fn is_next(last: &Path, next: &Path) -> bool {
+    let (last, next) = (numbers(last), numbers(next));
+    let differ = last.iter().zip(&next).find(|(last, next)| last != next);
+    match differ {
+        Some((last, next)) => last.checked_add(1) == Some(*next),
+        // x.pcap, x.pcap1
+        None => next.len() == last.len() + 1 && next.last() == Some(&1),
     }
 }
 
@@ -167,19 +199,19 @@ impl Probe {
         Some(Probe { path: path.to_owned(), interfaces, first: first?, begins, end: None })
     }
 
-    /// Whether the other file goes on where this one ends.
-    fn is_followed_by(&mut self, next: &Probe) -> bool {
+    /// What says that the other file goes on where this one ends.
+    fn joint(&mut self, next: &Probe) -> Joint {
         let is_shared = |one: &Interface| next.interfaces.iter().any(|other| is_same(one, other));
         if !self.interfaces.iter().any(is_shared) {
-            return false;
+            return Joint::None;
         }
         // One that begins well before this one ends was made beside it.
         let latest = next.first.0.saturating_add(Probe::OVERLAP_NS);
-        let Some(End { last, psns }) = self.end(latest) else { return false };
+        let Some(End { last, psns }) = self.end(latest) else { return Joint::None };
         let gap = next.first.0.saturating_sub(last.0);
         let length = last.0.saturating_sub(self.first.0);
         if gap < 0 && gap.saturating_neg() > Probe::OVERLAP_NS.min(length / 16) {
-            return false;
+            return Joint::None;
         }
         let goes_on = || {
             next.begins.iter().any(|(flow, &psn)| {
@@ -187,10 +219,12 @@ impl Probe {
                 psns.get(flow).is_some_and(|last| ahead(last) <= 2 * Probe::NEAR)
             })
         };
-        match gap <= Probe::CLOSE_NS {
+        match goes_on() {
+            true => Joint::Flow,
             // Times that do not pass say nothing.
-            true => length > 0 || gap > 0 || goes_on(),
-            false => goes_on(),
+            false if gap <= Probe::CLOSE_NS && (length > 0 || gap > 0) => Joint::Close,
+            false if gap > Probe::CLOSE_NS => Joint::Numbered,
+            false => Joint::None,
         }
     }
 
