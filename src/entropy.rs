@@ -4,7 +4,7 @@
 //! same, so the source port alone tells the queue pairs of two hosts apart. Drivers compute it from both queue pair numbers:
 //! two connections with one port between the same hosts have one path in every network.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
@@ -58,8 +58,10 @@ pub const fn nvidia_source_port(a: Qpn, b: Qpn) -> u16 {
 pub struct Prediction {
     /// Its name.
     pub formula: &'static str,
-    /// The connections, in the order in which they were given.
+    /// The connections, in the order in which they were given, each once.
     pub connections: Vec<Predicted>,
+    /// How many were given again, from the same end or from the other one: they are not counted.
+    pub repeated: u64,
     /// How many different ports there are.
     pub ports: u64,
     /// Connections between the same two hosts that share a port, and so a path, the largest groups first.
@@ -111,8 +113,12 @@ pub fn predict(connections: &[KnownConnection], formula: Formula, paths: u32) ->
     let mut flows_per_path = vec![0u64; paths as usize];
     let mut groups: BTreeMap<([Option<String>; 2], u16), Vec<usize>> = BTreeMap::new();
     let mut rows = Vec::with_capacity(connections.len());
-    for (n, connection) in connections.iter().enumerate() {
-        let ((a, a_qp), (b, b_qp)) = (connection.a, connection.b);
+    let mut known = BTreeSet::new();
+    for &KnownConnection { a, b } in connections {
+        if !known.insert(if a <= b { (a, b) } else { (b, a) }) {
+            continue;
+        }
+        let (n, (a, a_qp), (b, b_qp)) = (rows.len(), a, b);
         let port = formula.source_port(Qpn(a_qp), Qpn(b_qp));
         let ways = [path(a, b, port, paths), path(b, a, port, paths)];
         for way in ways {
@@ -137,6 +143,7 @@ pub fn predict(connections: &[KnownConnection], formula: Formula, paths: u32) ->
         spread(flows_per_path.iter().copied()).unwrap_or(Spread { jain: 1.0, max_over_mean: 1.0 });
     Prediction {
         formula: formula.name(),
+        repeated: (connections.len() - rows.len()) as u64,
         connections: rows,
         ports: ports.len() as u64,
         colliding: collisions.iter().map(|group| group.connections.len() as u64).sum(),

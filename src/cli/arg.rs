@@ -3,7 +3,7 @@
 use std::{fmt::Display, ops::RangeInclusive, path::Path, str::FromStr};
 
 use anyhow::{anyhow, bail};
-use clap::{Args, ValueEnum};
+use clap::{ArgMatches, Args, FromArgMatches, ValueEnum, error::ErrorKind};
 
 use rdmawire::{
     capture::Format,
@@ -17,8 +17,12 @@ use rdmawire::{
 };
 
 /// The UDP ports of RoCEv2 and of tunnels.
+#[derive(Debug)]
+pub(super) struct RocePorts(dissect::Options);
+
+/// These, as they are typed.
 #[derive(Debug, Args)]
-pub(super) struct RocePorts {
+struct TypedPorts {
     /// UDP destination port of RoCEv2; a second one may follow.
     #[arg(long, value_name = "PORT", value_delimiter = ',', num_args = 1, default_values_t = [ROCE_PORT])]
     roce_port: Vec<u16>,
@@ -30,11 +34,44 @@ pub(super) struct RocePorts {
 
 impl RocePorts {
     pub(super) fn options(&self) -> dissect::Options {
-        let port = |i| self.roce_port.get(i).copied().unwrap_or(0);
-        let mut options = dissect::Options { roce_ports: [port(0), port(1)], ..Default::default() };
-        options.tunnels.iter_mut().zip(&self.decap).for_each(|(to, tunnel)| *to = *tunnel);
-        options
+        self.0
     }
+}
+
+impl FromArgMatches for RocePorts {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let TypedPorts { roce_port, decap } = TypedPorts::from_arg_matches(matches)?;
+        let mut options = dissect::Options { roce_ports: [0; 2], ..Default::default() };
+        fill("--roce-port", &mut options.roce_ports, &roce_port)?;
+        fill("--decap", &mut options.tunnels, &decap)?;
+        Ok(RocePorts(options))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = RocePorts::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl Args for RocePorts {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        TypedPorts::augment_args(command)
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        TypedPorts::augment_args_for_update(command)
+    }
+}
+
+/// Puts what was typed into the places that there are for it.
+fn fill<T: Copy>(option: &str, places: &mut [T], typed: &[T]) -> Result<(), clap::Error> {
+    if typed.len() > places.len() {
+        let (most, given) = (places.len(), typed.len());
+        let what = format!("{option}: at most {most} can be given, and there are {given}\n");
+        return Err(clap::Error::raw(ErrorKind::TooManyValues, what));
+    }
+    places.iter_mut().zip(typed).for_each(|(place, value)| *place = *value);
+    Ok(())
 }
 
 /// A port, and the header behind UDP.
@@ -90,14 +127,29 @@ pub(super) fn snaplen(text: &str) -> Result<u32, String> {
     bytes.ok_or_else(|| format!("expected from 1 to {} bytes", u32::MAX))
 }
 
-/// Parses a number within bounds.
+/// Parses a number within bounds: decimal, or hexadecimal after 0x.
 pub(super) fn within<T>(bounds: RangeInclusive<T>) -> impl Fn(&str) -> Result<T, String> + Clone
 where
-    T: FromStr + PartialOrd + Display + Clone,
+    T: TryFrom<u64> + PartialOrd + Display + Clone,
 {
     move |text| {
-        let number = text.parse().ok().filter(|number| bounds.contains(number));
-        number.ok_or_else(|| format!("expected a number from {} to {}", bounds.start(), bounds.end()))
+        let number = units::integer(text).ok().and_then(|number| T::try_from(number).ok());
+        number
+            .filter(|number| bounds.contains(number))
+            .ok_or_else(|| format!("expected a number from {} to {}", bounds.start(), bounds.end()))
+    }
+}
+
+/// Parses a number for a field of so many bits: decimal, or hexadecimal after 0x.
+pub(super) fn of_bits<T: TryFrom<u64>>(
+    what: &'static str,
+    bits: u32,
+) -> impl Fn(&str) -> Result<T, String> + Clone {
+    move |text| {
+        let number = units::integer(text).map_err(|error| error.to_string())?;
+        let most = u64::MAX >> (64 - bits);
+        let fits = Some(number).filter(|&number| number <= most).and_then(|number| T::try_from(number).ok());
+        fits.ok_or_else(|| format!("{what} has {bits} bits: expected at most {most:#x}"))
     }
 }
 

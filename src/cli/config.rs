@@ -121,7 +121,9 @@ impl Config {
     }
 
     fn set(&self, command: Command, setting: &Setting) -> Command {
-        let found = command.get_arguments().find(|arg| arg.get_long() == Some(&setting.option));
+        // Hidden ones are there to be refused.
+        let is_it = |arg: &&clap::Arg| !arg.is_hide_set() && arg.get_long() == Some(&setting.option);
+        let found = command.get_arguments().find(is_it);
         let Some(id) = found.map(|arg| arg.get_id().clone()) else { return command };
         command.mut_arg(id, |arg| {
             let is_file = arg.get_value_names().is_some_and(|names| names.iter().any(|name| name == "FILE"));

@@ -1,7 +1,7 @@
 //! `rdmawire counters`: what hosts must have counted, beside what they say.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     io::{self, Write},
     path::PathBuf,
 };
@@ -109,9 +109,10 @@ impl Counters {
         let counts = ended.metric().ok_or_else(|| anyhow!("the analysis kept no counts of hosts"))?;
         let hosts = self.same_host.iter().map(|host| host.0.clone()).collect();
         let setting = Setting { taps: self.tap.clone(), hosts };
-        let mut rows = Vec::new();
+        let (mut rows, mut known) = (Vec::new(), BTreeSet::new());
         for vendor in Vendor::ALL {
             for host in counters::predict(&report, counts, vendor, &setting) {
+                known.insert(host.address);
                 let readings = before.get(&host.address).zip(after.get(&host.address));
                 let is_wanted = self.host.is_empty() || self.host.contains(&host.address);
                 if is_wanted && self.vendor(readings.map(|(_, after)| after)) == vendor {
@@ -123,6 +124,10 @@ impl Counters {
             }
         }
         self.check_hosts(&name_of(&parts), &rows, after.keys())?;
+        // Of a host with several addresses, any will do.
+        if let Some(tap) = self.tap.iter().find(|tap| !known.contains(&setting.host_of(**tap))) {
+            bail!("--tap {tap}: {tap} is not among the hosts of {}", name_of(&parts));
+        }
         let is_contradicted = rows.iter().any(Row::is_contradicted);
         let mut out = io::stdout().lock();
         if self.json {

@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeSet,
+    net::IpAddr,
     path::{Path, PathBuf},
 };
 
@@ -10,7 +11,7 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::{
     Outcome,
-    arg::{self, encapsulation, within},
+    arg::{self, encapsulation, of_bits, within},
     emit::{Emit, Out, Place},
     input::{self, Progress},
     output, say, scenario,
@@ -59,13 +60,25 @@ pub(super) struct Craft {
 #[derive(Debug, Subcommand)]
 enum What {
     /// A congestion notification (CNP) to the sender of a data packet.
-    Cnp(Answer),
+    Cnp {
+        #[command(flatten)]
+        answer: Answer,
+        #[command(flatten)]
+        no: NotInCnp,
+    },
     /// An acknowledgement of a packet.
-    Ack(Answer),
+    Ack {
+        #[command(flatten)]
+        answer: Answer,
+        #[command(flatten)]
+        number: Number,
+    },
     /// A NAK of a packet.
     Nak {
         #[command(flatten)]
         answer: Answer,
+        #[command(flatten)]
+        number: Number,
         /// The reason.
         #[arg(long, value_enum, default_value_t)]
         code: Code,
@@ -74,6 +87,8 @@ enum What {
     Rnr {
         #[command(flatten)]
         answer: Answer,
+        #[command(flatten)]
+        number: Number,
         /// How long to wait: 10us, 1.28ms. It is rounded up to the next value that the field can express.
         #[arg(long, value_name = "TIME", value_parser = units::duration, default_value = "640us")]
         timer: u64,
@@ -89,15 +104,140 @@ enum What {
     /// IEEE 802.3 PAUSE: one frame, or a pause that is held by renewing it.
     Pause(Pause),
     /// The packets of an RDMA WRITE.
-    Write(Message),
+    Write {
+        #[command(flatten)]
+        ends: Ends,
+        /// The transport: ib, or mrc, the multipath reliable connection of OCP, over RoCEv2.
+        #[arg(long, value_name = "NAME", value_parser = transport, default_value = "ib")]
+        transport: Transport,
+        #[command(flatten)]
+        paths: Paths,
+        #[command(flatten)]
+        size: Size,
+        #[command(flatten)]
+        memory: Memory,
+        #[command(flatten)]
+        immediate: Immediate,
+        #[command(flatten)]
+        out: Out,
+    },
     /// An RDMA READ request.
-    Read(Message),
+    Read {
+        #[command(flatten)]
+        ends: Ends,
+        #[command(flatten)]
+        paths: Paths,
+        #[command(flatten)]
+        size: Size,
+        #[command(flatten)]
+        memory: Memory,
+        #[command(flatten)]
+        no: NotInRead,
+        #[command(flatten)]
+        only: OnlyIb,
+        #[command(flatten)]
+        out: Out,
+    },
     /// The packets of the response to an RDMA READ.
-    ReadResponse(Message),
+    ReadResponse {
+        #[command(flatten)]
+        ends: Ends,
+        #[command(flatten)]
+        paths: Paths,
+        #[command(flatten)]
+        size: Size,
+        #[command(flatten)]
+        no: NotInReadResponse,
+        #[command(flatten)]
+        only: OnlyIb,
+        #[command(flatten)]
+        out: Out,
+    },
     /// The packets of a SEND.
-    Send(Message),
+    Send {
+        #[command(flatten)]
+        ends: Ends,
+        #[command(flatten)]
+        paths: Paths,
+        #[command(flatten)]
+        size: Size,
+        #[command(flatten)]
+        immediate: Immediate,
+        #[command(flatten)]
+        no: NotInSend,
+        #[command(flatten)]
+        only: OnlyIb,
+        #[command(flatten)]
+        out: Out,
+    },
     /// The connection management messages of a connection: REQ, REP, RTU, DREQ, DREP.
-    Connect(Message),
+    Connect {
+        #[command(flatten)]
+        ends: Ends,
+        #[command(flatten)]
+        no: NotInConnect,
+        #[command(flatten)]
+        only: OnlyIb,
+        #[command(flatten)]
+        out: Out,
+    },
+}
+
+/// Options that other kinds of messages have: the help does not show them, and who gives one is told why it is refused.
+macro_rules! not_here {
+    ($($name:ident { $($option:ident: $why:literal,)+ })+) => {$(
+        #[derive(Debug, Args)]
+        #[allow(dead_code)] // None can be given.
+        struct $name {
+            $(#[arg(long, hide = true, value_parser = refused($why))] $option: Option<Never>,)+
+        }
+    )+};
+}
+
+not_here! {
+    NotInCnp { msn: "a CNP has no AETH, and so no message sequence number", }
+    NotInRead {
+        imm: "a READ request has no immediate data",
+    }
+    NotInReadResponse {
+        imm: "a READ response has no immediate data",
+        va: "a READ response has no RETH: the request has the address",
+        r_key: "a READ response has no RETH: the request has the key",
+    }
+    NotInSend {
+        va: "a SEND has no RETH: the receiver chooses the memory",
+        r_key: "a SEND has no RETH: the receiver chooses the memory",
+    }
+    NotInConnect {
+        imm: "a connection management message has no immediate data",
+        va: "a connection management message has no RETH",
+        r_key: "a connection management message has no RETH",
+        len: "connection management messages have a size of their own",
+        paths: "connection management messages go through queue pair 1, on one path",
+    }
+}
+
+/// The transport of what MRC does not have: as for a WRITE, but that there is no choice.
+#[derive(Debug, Args)]
+#[allow(dead_code)] // There is but one.
+struct OnlyIb {
+    #[arg(long, hide = true, value_parser = only_ib)]
+    transport: Option<Transport>,
+}
+
+fn only_ib(text: &str) -> Result<Transport, String> {
+    match transport(text)? {
+        Transport::Mrc => Err("MRC has no such operation: it has WRITEs only".into()),
+        Transport::Ib => Ok(Transport::Ib),
+    }
+}
+
+/// The value of an option that is refused.
+#[derive(Clone, Debug)]
+enum Never {}
+
+fn refused(why: &'static str) -> impl Fn(&str) -> Result<Never, &'static str> + Clone {
+    move |_| Err(why)
 }
 
 #[derive(Debug, Args)]
@@ -108,11 +248,15 @@ struct Answer {
     /// The queue pair that sent it, if the capture does not show it.
     #[arg(long, value_name = "QPN", value_parser = units::qpn)]
     dest_qp: Option<Qpn>,
-    /// The responder's message sequence number.
-    #[arg(long, default_value_t = 0)]
-    msn: u32,
     #[command(flatten)]
     out: Out,
+}
+
+#[derive(Debug, Args)]
+struct Number {
+    /// The responder's message sequence number.
+    #[arg(long, default_value = "0", value_parser = of_bits::<u32>("a message sequence number", 24))]
+    msn: u32,
 }
 
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
@@ -133,13 +277,13 @@ enum Code {
 #[derive(Debug, Args)]
 struct Pause {
     /// The pause time of each frame in quanta of 512 bit times; 0 ends a pause.
-    #[arg(long, default_value_t = u16::MAX)]
+    #[arg(long, default_value_t = u16::MAX, value_parser = of_bits::<u16>("a pause time", 16))]
     quanta: u16,
     /// Hold the pause this long by renewing it, then end it: 300ms.
     #[arg(long, value_name = "TIME", value_parser = units::duration, requires = "speed")]
     hold: Option<u64>,
     /// The link's speed: 400G.
-    #[arg(long, value_name = "SPEED", value_parser = units::bit_rate)]
+    #[arg(long, value_name = "SPEED", value_parser = units::bit_rate, requires = "hold")]
     speed: Option<u64>,
     /// The sender's Ethernet address.
     #[arg(long, value_name = "MAC", value_parser = mac, default_value = "02:00:00:00:00:01")]
@@ -149,28 +293,19 @@ struct Pause {
 }
 
 #[derive(Debug, Args)]
-struct Message {
+struct Ends {
     /// The sender's IP address.
     #[arg(long, default_value = "10.0.0.1")]
-    src: std::net::IpAddr,
+    src: IpAddr,
     /// The receiver's IP address.
     #[arg(long, default_value = "10.0.0.2")]
-    dst: std::net::IpAddr,
+    dst: IpAddr,
     /// The encapsulation: rocev2-ipv4, rocev2-ipv6, rocev1, ib, ib-grh. By default RoCEv2 over the addresses' IP version.
     #[arg(long, visible_alias = "encap", value_name = "NAME", value_parser = encapsulation)]
     to: Option<Encapsulation>,
     /// The transport service: rc, uc, ud, rd or xrc.
     #[arg(long, default_value = "rc", value_parser = arg::service)]
     service: Service,
-    /// The transport: ib, or mrc, the multipath reliable connection of OCP. MRC has WRITEs only.
-    #[arg(long, value_name = "NAME", value_parser = transport, default_value = "ib")]
-    transport: Transport,
-    /// Send the packets over so many paths in turn: UDP source ports from 49152 on.
-    #[arg(long, value_name = "N", value_parser = within(1..=4096u16))]
-    paths: Option<u16>,
-    /// The flow label tells paths apart too, in fields for two tiers of switches, eight ports each. It needs IPv6.
-    #[arg(long, requires = "paths")]
-    flow_labels: bool,
     /// The sender's queue pair.
     #[arg(long, default_value = "0x12", value_parser = units::qpn)]
     src_qp: Qpn,
@@ -178,25 +313,45 @@ struct Message {
     #[arg(long, default_value = "0x11", value_parser = units::qpn)]
     dest_qp: Qpn,
     /// The first packet's PSN.
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value = "0", value_parser = of_bits::<u32>("a PSN", 24))]
     psn: u32,
-    /// The size of the message: 64, 64K, 1MiB.
-    #[arg(long, visible_alias = "size", value_name = "BYTES", value_parser = units::size, default_value = "4096")]
-    len: u64,
     /// Path MTU: 256, 512, 1024, 2048 or 4096.
     #[arg(long, default_value = "1024", value_parser = arg::mtu::<u16>)]
     mtu: u16,
+}
+
+#[derive(Debug, Args)]
+struct Paths {
+    /// Send the packets over so many paths in turn: UDP source ports from 49152 on.
+    #[arg(long, value_name = "N", value_parser = within(1..=4096u16))]
+    paths: Option<u16>,
+    /// The flow label tells paths apart too, in fields for two tiers of switches, eight ports each. It needs IPv6.
+    #[arg(long, requires = "paths")]
+    flow_labels: bool,
+}
+
+#[derive(Debug, Args)]
+struct Size {
+    /// The size of the message: 64, 64K, 1MiB.
+    #[arg(long, visible_alias = "size", value_name = "BYTES", value_parser = units::size, default_value = "4096")]
+    len: u64,
+}
+
+#[derive(Debug, Args)]
+struct Memory {
     /// Remote virtual address.
     #[arg(long, value_parser = units::integer, default_value = "0x10000")]
     va: u64,
     /// Remote key.
-    #[arg(long, value_parser = units::integer, default_value = "0x1234")]
-    r_key: u64,
+    #[arg(long, value_parser = of_bits::<u32>("an R_Key", 32), default_value = "0x1234")]
+    r_key: u32,
+}
+
+#[derive(Debug, Args)]
+struct Immediate {
     /// Immediate data.
-    #[arg(long, value_parser = units::integer)]
-    imm: Option<u64>,
-    #[command(flatten)]
-    out: Out,
+    #[arg(long, value_parser = of_bits::<u32>("immediate data", 32))]
+    imm: Option<u32>,
 }
 
 /// A capture, or one frame of it.
@@ -222,19 +377,26 @@ impl Craft {
         match self.what {
             Some(what) => what.run(),
             None => match (self.recipe, self.from) {
-                (Some(text), _) if scenario::is_scenario(&text) => scenario::Play {
-                    scenario: Path::new(&text),
-                    output: self.out.output.as_deref(),
-                    expect: self.expect.as_deref(),
-                    links: self.links.as_deref(),
-                    seed: Some(self.out.seed).filter(|&seed| seed != 0),
-                    force: self.out.force,
+                (Some(text), _) if scenario::is_scenario(&text) => {
+                    if let Some(option) = self.out.changing() {
+                        bail!(
+                            "{option}: it is for packets that are built one by one, and a scenario simulates its own; `rdmawire craft --from` changes those of its capture"
+                        );
+                    }
+                    scenario::Play {
+                        scenario: Path::new(&text),
+                        output: self.out.output.as_deref(),
+                        expect: self.expect.as_deref(),
+                        links: self.links.as_deref(),
+                        seed: self.out.given_seed(),
+                        force: self.out.force,
+                    }
+                    .run()
                 }
-                .run(),
-                (Some(_), _) if self.expect.is_some() => bail!("--expect needs a scenario, FILE.toml"),
-                (Some(_), _) if self.links.is_some() => bail!("--links needs a scenario, FILE.toml"),
+                _ if self.expect.is_some() => bail!("--expect needs a scenario, FILE.toml"),
+                _ if self.links.is_some() => bail!("--links needs a scenario, FILE.toml"),
                 (Some(text), _) => {
-                    let seed = self.out.seed;
+                    let seed = self.out.seed();
                     let mut emit = Emit::new(self.out)?;
                     let parse =
                         |seed| recipe::parse_seeded(&text, seed).map_err(|error| anyhow!("recipe, {error}"));
@@ -252,49 +414,51 @@ impl Craft {
 impl What {
     fn run(self) -> anyhow::Result<Outcome> {
         match self {
-            What::Cnp(answer) => answer.run(|channel, _, _| channel.cnp()),
-            What::Ack(answer) => answer.run(|channel, psn, msn| channel.ack(psn, msn)),
-            What::Nak { answer, code } => {
-                answer.run(|channel, psn, msn| channel.acknowledge(psn, Syndrome(0x60 | code as u8), msn))
+            What::Cnp { answer, .. } => answer.run(|channel, _| channel.cnp()),
+            What::Ack { answer, number: Number { msn } } => answer.run(|channel, psn| channel.ack(psn, msn)),
+            What::Nak { answer, number: Number { msn }, code } => {
+                answer.run(|channel, psn| channel.acknowledge(psn, Syndrome(0x60 | code as u8), msn))
             }
-            What::Rnr { answer, timer } => {
+            What::Rnr { answer, number: Number { msn }, timer } => {
                 let us = u32::try_from(timer.div_ceil(1000)).unwrap_or(u32::MAX);
-                answer.run(|channel, psn, msn| channel.rnr(psn, us, msn))
+                answer.run(|channel, psn| channel.rnr(psn, us, msn))
             }
             What::Pfc { priority, pause } => {
                 let mask = priority.iter().fold(0, |mask, priority| mask | 1 << priority);
                 pause.run(Some(mask))
             }
             What::Pause(pause) => pause.run(None),
-            What::Write(message) => message.run(|m| {
-                m.packets(Request::Write { len: m.len()?, va: m.va, r_key: m.r_key()?, imm: m.imm()? })
-            }),
-            What::Read(message) => {
-                message.without_imm("a READ request")?;
-                message.run(|m| m.packets(Request::Read { len: m.len()?, va: m.va, r_key: m.r_key()? }))
+            What::Write { ends, transport, paths, size, memory: Memory { va, r_key }, immediate, out } => {
+                let request = Request::Write { len: size.len()?, va, r_key, imm: immediate.imm };
+                paths.write(ends.over(transport)?.request(Psn(ends.psn), request)?, out)
             }
-            What::Send(message) => {
-                message.run(|m| m.packets(Request::Send { len: m.len()?, imm: m.imm()?, invalidate: None }))
+            What::Read { ends, paths, size, memory: Memory { va, r_key }, out, .. } => {
+                let request = Request::Read { len: size.len()?, va, r_key };
+                paths.write(ends.channel()?.request(Psn(ends.psn), request)?, out)
             }
-            What::ReadResponse(message) => {
-                message.without_imm("a READ response")?;
-                message.run(|m| {
-                    let response = m.channel().read_response(Psn(m.psn), m.len()?, 1)?;
-                    Ok(response.data(Data::pattern(m.out.seed)).iter().collect())
-                })
+            What::Send { ends, paths, size, immediate, out, .. } => {
+                let request = Request::Send { len: size.len()?, imm: immediate.imm, invalidate: None };
+                paths.write(ends.channel()?.request(Psn(ends.psn), request)?, out)
             }
-            What::Connect(message) => message.run(|m| {
-                m.without_imm("a connection management message")?;
-                let usual = craft::Dialog::new(m.channel().path, m.src_qp, m.dest_qp);
-                let d = craft::Dialog { mtu: m.mtu, service: m.service, active_psn: Psn(m.psn), ..usual };
-                Ok(vec![d.req(&[]), d.rep(&[]), d.rtu(&[]), d.dreq(false, &[]), d.drep(true, &[])])
-            }),
+            What::ReadResponse { ends, paths, size, out, .. } => {
+                paths.write(ends.channel()?.read_response(Psn(ends.psn), size.len()?, 1)?, out)
+            }
+            What::Connect { ends, out, .. } => {
+                if ends.service == Service::Ud {
+                    bail!("--service ud: datagrams need no connection: expected rc, uc, rd or xrc");
+                }
+                let usual = craft::Dialog::new(ends.path()?, ends.src_qp, ends.dest_qp);
+                let Ends { mtu, service, psn, .. } = ends;
+                let d = craft::Dialog { mtu, service, active_psn: Psn(psn), ..usual };
+                let all = [d.req(&[]), d.rep(&[]), d.rtu(&[]), d.dreq(false, &[]), d.drep(true, &[])];
+                write(all.into_iter(), out)
+            }
         }
     }
 }
 
 impl Answer {
-    fn run(self, make: impl Fn(&Channel, Psn, u32) -> Packet) -> anyhow::Result<Outcome> {
+    fn run(self, make: impl Fn(&Channel, Psn) -> Packet) -> anyhow::Result<Outcome> {
         let Some(n) = self.of.frame else {
             bail!("--flow-of: expected a frame number, as in {}:N", self.of.file.display())
         };
@@ -317,7 +481,7 @@ impl Answer {
             Ok((channel, bth.psn()))
         })?;
         let mut emit = Emit::new(self.out)?;
-        emit.all(|_| Ok(make(&channel, psn, self.msn)))?;
+        emit.all(|_| Ok(make(&channel, psn)))?;
         emit.finish()
     }
 }
@@ -351,6 +515,9 @@ fn peer(file: &Path, d: &Dissection<'_>) -> anyhow::Result<Qpn> {
 
 impl Pause {
     fn run(self, priorities: Option<u8>) -> anyhow::Result<Outcome> {
+        if self.hold.is_some() {
+            self.out.check_interval("--hold says when frames are sent")?;
+        }
         let mut emit = Emit::new(self.out)?;
         let Some(ns) = self.hold else {
             let pause = Hold::new(self.src, priorities, 0, 1);
@@ -369,58 +536,88 @@ impl Pause {
     }
 }
 
-impl Message {
-    fn run(self, make: impl Fn(&Message) -> anyhow::Result<Vec<Packet>>) -> anyhow::Result<Outcome> {
-        if self.src.is_ipv4() != self.dst.is_ipv4() {
-            bail!("--src {} and --dst {}: one is IPv4, the other IPv6", self.src, self.dst);
+/// Writes these packets, and their copies.
+fn write(packets: impl Iterator<Item = Packet>, out: Out) -> anyhow::Result<Outcome> {
+    let mut emit = Emit::new(out)?;
+    for packet in packets {
+        emit.all(|_| Ok(packet.clone()))?;
+    }
+    emit.finish()
+}
+
+impl Ends {
+    fn path(&self) -> anyhow::Result<craft::Path> {
+        let Ends { src, dst, .. } = *self;
+        if src.is_ipv4() != dst.is_ipv4() {
+            bail!("--src {src} and --dst {dst}: one is IPv4, the other IPv6");
         }
-        let packets = make(&self)?;
-        let mut emit = Emit::new(self.out)?;
-        for packet in packets {
-            emit.all(|_| Ok(packet.clone()))?;
+        let usual = craft::Path::rocev2(src, dst);
+        let encapsulation = self.to.unwrap_or(usual.encapsulation);
+        for (option, address) in [("--src", src), ("--dst", dst)] {
+            if encapsulation == Encapsulation::RoceV2Ipv4 && address.to_canonical().is_ipv6() {
+                bail!(
+                    "{option} {address}: rocev2-ipv4 needs IPv4 addresses, or IPv6 ones that are mapped: ::ffff:10.0.0.1"
+                );
+            }
         }
-        emit.finish()
+        Ok(craft::Path { encapsulation, ..usual })
     }
 
-    fn packets(&self, request: Request) -> anyhow::Result<Vec<Packet>> {
-        let message = self.channel().request(Psn(self.psn), request)?.data(Data::pattern(self.out.seed));
+    fn channel(&self) -> anyhow::Result<Channel> {
+        let Ends { service, mtu, .. } = *self;
+        Ok(Channel { service, mtu, ..Channel::rc(self.path()?, self.src_qp, self.dest_qp) })
+    }
+
+    fn over(&self, transport: Transport) -> anyhow::Result<Channel> {
+        let channel = self.channel()?;
+        if transport == Transport::Ib {
+            return Ok(channel);
+        }
+        if self.service != Service::Rc {
+            bail!(
+                "--transport mrc: MRC is a service of its own, reliable and connected: leave --service {} away",
+                self.service.name().to_lowercase()
+            );
+        }
+        if !has_udp(&channel.path) {
+            bail!(
+                "--transport mrc: MRC goes over RoCEv2 only: leave --to {} away",
+                channel.path.encapsulation.name()
+            );
+        }
+        Ok(Channel { service: Service::Mrc, ..channel })
+    }
+}
+
+fn has_udp(path: &craft::Path) -> bool {
+    matches!(path.encapsulation, Encapsulation::RoceV2Ipv4 | Encapsulation::RoceV2Ipv6)
+}
+
+impl Paths {
+    /// Writes the packets of a message, on these paths.
+    fn write(&self, message: craft::Message, out: Out) -> anyhow::Result<Outcome> {
+        let message = message.data(Data::pattern(out.seed()));
+        let path = message.channel().path;
         let message = match self.paths {
-            Some(_) if self.flow_labels && self.src.is_ipv4() => {
+            Some(_) if !has_udp(&path) => {
+                bail!(
+                    "--paths: UDP source ports tell paths apart, and {} has no UDP: leave --to away",
+                    path.encapsulation.name()
+                )
+            }
+            Some(_) if self.flow_labels && path.encapsulation != Encapsulation::RoceV2Ipv6 => {
                 bail!("--flow-labels needs IPv6: --src fd00::1 --dst fd00::2")
             }
             Some(paths) => message.spray(Spray { paths, port: FIRST_PATH, label: self.flow_labels }),
             None => message,
         };
-        Ok(message.iter().collect())
+        write(message.iter(), out)
     }
+}
 
-    fn without_imm(&self, what: &str) -> anyhow::Result<()> {
-        match self.imm {
-            Some(_) => bail!("--imm: {what} has no immediate data"),
-            None => Ok(()),
-        }
-    }
-
-    fn channel(&self) -> Channel {
-        let mut path = craft::Path::rocev2(self.src, self.dst);
-        path.encapsulation = self.to.unwrap_or(path.encapsulation);
-        let service = match self.transport {
-            Transport::Mrc => Service::Mrc,
-            Transport::Ib => self.service,
-        };
-        Channel { service, mtu: self.mtu, ..Channel::rc(path, self.src_qp, self.dest_qp) }
-    }
-
+impl Size {
     fn len(&self) -> anyhow::Result<u32> {
         u32::try_from(self.len).context("--len: a message has at most 2G")
-    }
-
-    fn r_key(&self) -> anyhow::Result<u32> {
-        u32::try_from(self.r_key).context("--r-key: it has 32 bits")
-    }
-
-    fn imm(&self) -> anyhow::Result<Option<u32>> {
-        self.imm.map(|imm| u32::try_from(imm).context("--imm: it has 32 bits")).transpose()
     }
 }
 
@@ -456,6 +653,7 @@ fn warn_of_surprises(packet: &Packet) {
 
 /// Edits every frame of a capture, or one.
 fn from_capture(from: &FrameRef, out: Out) -> anyhow::Result<Outcome> {
+    out.check_interval("frames keep their times")?;
     end_on_signal(&STOP);
     output::will_read(&from.file);
     let mut reader = Series::from(input::open(&from.file)?);
@@ -474,7 +672,9 @@ fn from_capture(from: &FrameRef, out: Out) -> anyhow::Result<Outcome> {
             let (time, interface) = (record.time, record.interface);
             // A hash is of the frame as it was.
             let options: Vec<_> = reader.options().filter(|(code, _)| *code != FRAME_HASH).collect();
-            emit.put(Place { time, interface, more, comments: &comments, options: &options }, packet)?;
+            let place =
+                Place { time, interface, more, comments: &comments, options: &options, is_captured: true };
+            emit.put(place, packet)?;
         }
         Ok(from.frame != Some(n))
     })?;

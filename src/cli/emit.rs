@@ -11,7 +11,7 @@ use clap::Args;
 
 use super::{
     Outcome,
-    arg::{edit, format_of},
+    arg::{edit, format_of, within},
     output, say,
 };
 use rdmawire::{
@@ -46,11 +46,12 @@ pub(super) struct Out {
     /// Print recipes, which `rdmawire craft` reads.
     #[arg(long, group = "style")]
     recipes: bool,
-    /// Change a field: bth.psn+=1000, ipv4.dst=10.0.0.9, ipv4[0].ttl=3 (in the outermost IPv4 header), payload='hi'.
+    /// Change a field: bth.psn+=1000, ipv4.dst=10.0.0.9, ipv4[0].ttl=3 (in the outermost IPv4 header), payload='hi'. Changes are made in
+    /// the order given. What is added to a computed field is added to its computed value.
     #[arg(long, value_name = "FIELD=VALUE", value_parser = edit)]
     set: Vec<Edit>,
     /// Change a field in each copy of --count once more than in the copy before: bth.psn+=1.
-    #[arg(long, value_name = "FIELD+=N", value_parser = edit)]
+    #[arg(long, value_name = "FIELD+=N", value_parser = edit, requires = "count")]
     step: Vec<Edit>,
     /// Do not compute this field, and keep its value: icrc, ip_checksum, … (an unknown name lists all).
     #[arg(long, value_name = "VALUE")]
@@ -61,15 +62,60 @@ pub(super) struct Out {
     /// Flip one bit of a computed field.
     #[arg(long, value_name = "VALUE")]
     corrupt: Vec<String>,
-    /// How many copies of each packet to write.
-    #[arg(long, default_value_t = 1)]
-    count: u64,
-    /// The seed of random payloads.
-    #[arg(long, default_value_t = 0)]
-    pub(super) seed: u64,
+    /// How many copies of each packet to write; without it, one.
+    #[arg(long, value_parser = within(1..=u64::MAX))]
+    count: Option<u64>,
+    /// The seed of random payloads; without it, 0.
+    #[arg(long, value_parser = units::integer)]
+    seed: Option<u64>,
     /// The time between two packets: 10us.
     #[arg(long, value_name = "TIME", value_parser = units::duration)]
     interval: Option<u64>,
+}
+
+impl Out {
+    /// The seed, 0 by default.
+    pub(super) fn seed(&self) -> u64 {
+        self.seed.unwrap_or(0)
+    }
+
+    fn copies(&self) -> u64 {
+        self.count.unwrap_or(1)
+    }
+
+    /// The seed that was given.
+    pub(super) fn given_seed(&self) -> Option<u64> {
+        self.seed
+    }
+
+    /// An option that was given to change packets or to print them.
+    pub(super) fn changing(&self) -> Option<&'static str> {
+        let given = [
+            ("--hex", self.hex),
+            ("--c", self.c),
+            ("--rust", self.rust),
+            ("--python", self.python),
+            ("--recipes", self.recipes),
+            ("--set", !self.set.is_empty()),
+            ("--step", !self.step.is_empty()),
+            ("--keep", !self.keep.is_empty()),
+            ("--compute", !self.compute.is_empty()),
+            ("--corrupt", !self.corrupt.is_empty()),
+            ("--count", self.count.is_some()),
+            ("--interval", self.interval.is_some()),
+        ];
+        given.into_iter().find_map(|(name, is_given)| is_given.then_some(name))
+    }
+
+    /// Refuses `--interval` where packets have times of their own and no copies.
+    pub(super) fn check_interval(&self, whose: &str) -> anyhow::Result<()> {
+        match (self.interval, self.count) {
+            (Some(_), None) => {
+                bail!("--interval: {whose}; only copies of --count are an interval apart")
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -91,12 +137,14 @@ pub(super) struct Place<'a> {
     pub(super) comments: &'a [&'a str],
     /// What else a pcapng says of it.
     pub(super) options: &'a [FrameOption<'a>],
+    /// Whether it was captured at this time.
+    pub(super) is_captured: bool,
 }
 
 impl Place<'_> {
     /// Of a packet that comes from no capture.
     fn at(time: Time) -> Self {
-        Place { time, interface: 0, more: 0, comments: &[], options: &[] }
+        Place { time, interface: 0, more: 0, comments: &[], options: &[], is_captured: false }
     }
 }
 
@@ -113,6 +161,8 @@ pub(super) struct Emit {
     number: u64,
     /// Of each edit, whether no packet had its header.
     unused: Vec<bool>,
+    /// Of each field of `keep` and `compute`, whether no packet had it.
+    lacked: Vec<bool>,
 }
 
 impl Emit {
@@ -135,13 +185,14 @@ impl Emit {
             frame: Vec::new(),
             number: 0,
             unused: vec![true; out.set.len() + out.step.len()],
+            lacked: vec![true; out.keep.len() + out.compute.len()],
             out,
         })
     }
 
     /// A packet and its copies, one interval apart. `make` gives each copy.
     pub(super) fn all(&mut self, make: impl Fn(u64) -> anyhow::Result<Packet>) -> anyhow::Result<()> {
-        for copy in 0..self.out.count {
+        for copy in 0..self.out.copies() {
             let packet = make(copy)?;
             let at = self.number.saturating_mul(self.out.interval.unwrap_or(1000));
             self.one(Place::at(Time(at.min(i64::MAX as u64) as i64)), copy, packet)?;
@@ -172,7 +223,7 @@ impl Emit {
 
     /// A packet with its own time, and copies of it one interval apart.
     pub(super) fn put(&mut self, place: Place<'_>, packet: Packet) -> anyhow::Result<()> {
-        for copy in 0..self.out.count {
+        for copy in 0..self.out.copies() {
             let later = copy.saturating_mul(self.out.interval.unwrap_or(1000)).min(i64::MAX as u64) as i64;
             let time = Time(place.time.0.saturating_add(later));
             self.one(Place { time, ..place }, copy, packet.clone())?;
@@ -181,8 +232,13 @@ impl Emit {
     }
 
     fn one(&mut self, place: Place<'_>, copy: u64, mut packet: Packet) -> anyhow::Result<()> {
-        let Place { time, interface, more, comments, options } = place;
-        let seed = self.out.seed.wrapping_add(copy);
+        let Place { mut time, interface, more, comments, options, is_captured } = place;
+        let seed = self.out.seed().wrapping_add(copy);
+        let stamp = |packet: &Packet| packet.get::<Erf>().map(|erf| erf.timestamp());
+        let stamped = stamp(&packet);
+        for (field, lacked) in self.keep.iter().chain(&self.compute).zip(&mut self.lacked) {
+            *lacked &= !packet.has_computed(*field);
+        }
         self.keep.iter().for_each(|&field| packet.set_keep(field, true));
         self.compute.iter().for_each(|&field| packet.set_keep(field, false));
         for (n, edit) in self.out.set.iter().enumerate() {
@@ -190,13 +246,24 @@ impl Emit {
             self.unused[n] &= !found;
         }
         for (n, edit) in self.out.step.iter().enumerate() {
-            if copy > 0 {
-                edit.times(copy).apply(&mut packet, seed).map_err(anyhow::Error::msg)?;
-            }
-            self.unused[self.out.set.len() + n] = false;
+            // The first copy is as it is; whether it has the header, the others show.
+            let found = match copy {
+                0 => self.out.copies() == 1,
+                n => edit.times(n).apply(&mut packet, seed).map_err(anyhow::Error::msg)?,
+            };
+            self.unused[self.out.set.len() + n] &= !found;
         }
-        if packet.link() == Link::ERF {
-            packet.alter(|erf: Erf| erf.with_timestamp(erf_time(time)));
+        if let Some(given) = stamp(&packet).filter(|_| packet.link() == Link::ERF) {
+            let is_edited = stamped != Some(given);
+            let is_given = given != [0; 8];
+            if is_given && (is_edited || !is_captured) {
+                let later = if is_edited { 0 } else { time.0 };
+                time = Time(time_of(given).0.saturating_add(later));
+            }
+            // A time that was given is kept, to its last bit; copies come later.
+            if !is_edited && (!is_given || copy > 0) {
+                packet.alter(|erf: Erf| erf.with_timestamp(erf_time(time)));
+            }
         }
         for &field in &self.corrupt {
             if !packet.corrupt(field) {
@@ -227,14 +294,22 @@ impl Emit {
     }
 
     pub(super) fn finish(mut self) -> anyhow::Result<Outcome> {
+        let asked = self.keep.iter().map(|field| ("--keep", field));
+        let asked = asked.chain(self.compute.iter().map(|field| ("--compute", field)));
+        if let Some(((option, field), _)) = asked.zip(&self.lacked).find(|(_, lacked)| **lacked)
+            && self.number > 0
+        {
+            bail!("{option} {field}: no packet has this field; nothing was written");
+        }
         self.pass_on()?;
         if let Some(sink) = self.sink.take() {
             sink.keep()?;
         }
         let mut outcome = Outcome::Done;
-        let edits = self.out.set.iter().chain(&self.out.step).zip(&self.unused);
-        for (edit, _) in edits.filter(|(_, unused)| **unused && self.number > 0) {
-            say(format_args!("--set {edit}: no packet has this header"));
+        let edits = self.out.set.iter().map(|edit| ("--set", edit));
+        let edits = edits.chain(self.out.step.iter().map(|edit| ("--step", edit))).zip(&self.unused);
+        for ((option, edit), _) in edits.filter(|(_, unused)| **unused && self.number > 0) {
+            say(format_args!("{option} {edit}: no packet has this header"));
             outcome = Outcome::Failed;
         }
         Ok(outcome)
@@ -267,11 +342,18 @@ fn write_text(out: &mut String, style: Style, number: u64, frame: &[u8], packet:
     };
 }
 
-/// Seconds and their fraction, 32 bits each, least significant byte first.
+/// Seconds and their fraction to the nearest, 32 bits each, least significant byte first.
 fn erf_time(time: Time) -> [u8; 8] {
     let (seconds, ns) = time.parts();
-    let fraction = ((ns as u64) << 32) / 1_000_000_000;
+    let fraction = (((ns as u64) << 32) + 500_000_000) / 1_000_000_000;
     ((seconds as u64) << 32 | fraction).to_le_bytes()
+}
+
+/// The nearest nanosecond of an ERF time.
+fn time_of(stamp: [u8; 8]) -> Time {
+    let stamp = u64::from_le_bytes(stamp);
+    let (seconds, fraction) = (stamp >> 32, stamp & u64::from(u32::MAX));
+    Time((seconds * 1_000_000_000 + ((fraction * 1_000_000_000 + (1 << 31)) >> 32)) as i64)
 }
 
 fn computed_field(name: &str) -> anyhow::Result<ComputedField> {

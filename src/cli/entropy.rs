@@ -23,7 +23,7 @@ use rdmawire::{
   rdmawire entropy --qps qps.csv --paths 16 --json
 
 A line of the file is ADDRESS,QP,ADDRESS,QP; it may also be what perftest or `rdma resource show qp` prints, with or without -j. What a switch computes is not
-known: paths are those of a hash that spreads evenly. Connections of two hosts that share a port share their path in any network.")]
+known: paths are those of a hash that spreads evenly. A connection that stands there twice, or from both ends, counts once. Connections of two hosts that share a port share their path in any network.")]
 pub(super) struct Entropy {
     /// The connections: as for analyze --qp-map.
     #[arg(long, value_name = "FILE")]
@@ -51,6 +51,16 @@ impl Entropy {
             bail!("{name}: there is no connection in it");
         }
         let all = Formula::ALL.map(|formula| predict(&connections, formula, self.paths));
+        let repeated = match all[0].repeated {
+            0 => None,
+            1 => Some("a connection is".to_owned()),
+            n => Some(format!("{n} connections are")),
+        };
+        if let Some(are) = repeated {
+            super::say(format_args!(
+                "{name}: {are} named again, from the same end or from the other one: each connection is counted once"
+            ));
+        }
         let mut out = io::BufWriter::new(io::stdout().lock());
         if self.json {
             serde_json::to_writer_pretty(
@@ -65,7 +75,7 @@ impl Entropy {
         writeln!(
             out,
             "{} over {}",
-            several(connections.len() as u64, "connection"),
+            several(all[0].connections.len() as u64, "connection"),
             several(self.paths.into(), "equal path")
         )?;
         for prediction in &all {

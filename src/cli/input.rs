@@ -39,9 +39,14 @@ impl Joining {
     pub(super) fn captures(&self, paths: &[PathBuf]) -> anyhow::Result<Vec<PartFiles>> {
         let mut files = Vec::new();
         for path in paths {
-            match in_directory(path).with_context(|| path.display().to_string())? {
-                found if found.is_empty() => files.push(path.clone()),
-                found => files.extend(found),
+            let found = in_directory(path).with_context(|| path.display().to_string())?;
+            match (found.is_empty(), path.is_dir() && !has_index(path)) {
+                (true, true) => bail!(
+                    "{}: there is no capture in it: no file with a name like x.pcap, x.pcapng or x.erf, or with .gz or .zst behind",
+                    path.display()
+                ),
+                (true, false) => files.push(path.clone()),
+                _ => files.extend(found),
             }
         }
         files.iter().for_each(|path| output::will_read(path));
@@ -78,6 +83,15 @@ impl Joining {
 #[cfg(feature = "parquet")]
 pub(super) fn is_index(path: &Path) -> bool {
     path.is_dir() && in_directory(path).is_ok_and(|found| found.is_empty())
+}
+
+/// Whether a directory has what `rdmawire index` writes: directories by tap, hour and bucket, with Parquet files.
+fn has_index(path: &Path) -> bool {
+    let is_of_index = |name: &str| {
+        ["tap=", "hour=", "bucket="].iter().any(|key| name.starts_with(key)) || name.ends_with(".parquet")
+    };
+    let mut entries = fs::read_dir(path).into_iter().flatten().flatten();
+    entries.any(|entry| is_of_index(&entry.file_name().to_string_lossy()))
 }
 
 /// The captures in a directory, by their names; none if the path is something else.

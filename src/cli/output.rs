@@ -66,6 +66,21 @@ struct Used {
     written: Vec<PathBuf>,
 }
 
+impl Used {
+    /// Refuses an output that is an input, or that is written already or among these.
+    fn may_write(&self, path: &Path, before: &[&PathBuf]) -> anyhow::Result<()> {
+        let name = path.display();
+        if self.read.iter().any(|other| is_same(path, other)) {
+            bail!("{name} is an input of this command: give the output another name");
+        }
+        let mut written = self.written.iter().chain(before.iter().copied());
+        if written.any(|other| is_same(path, other)) {
+            bail!("{name} would be written twice: give each output a name of its own");
+        }
+        Ok(())
+    }
+}
+
 static USED: Mutex<Used> = Mutex::new(Used { read: Vec::new(), written: Vec::new() });
 
 fn used() -> MutexGuard<'static, Used> {
@@ -141,21 +156,36 @@ pub(super) fn write_quietly(path: &Path, kind: Kind, force: bool, bytes: &[u8]) 
     written.with_context(|| path.display().to_string())
 }
 
+/// Refuses files that [`create`] would refuse, before any of them is written: what a command writes is there whole, or not at all.
+pub(super) fn check(paths: &[PathBuf], kind: Kind, force: bool) -> anyhow::Result<()> {
+    let files = paths.iter().filter(|path| *path != Path::new("-"));
+    let is_device = |path: &Path| fs::metadata(path).is_ok_and(|there| !(there.is_file() || there.is_dir()));
+    let files: Vec<&PathBuf> = files.filter(|path| !is_device(path)).collect();
+    let used = used();
+    for (at, path) in files.iter().enumerate() {
+        used.may_write(path, &files[..at])?;
+        if path.is_dir() {
+            bail!("{}: is a directory", path.display());
+        }
+        if path.exists() && !(force || kind.is_of(path) || is_empty(path)) {
+            return Err(refused(path, io::ErrorKind::AlreadyExists.into()));
+        }
+        if let Some(folder) = path.parent().filter(|folder| *folder != Path::new("") && !folder.is_dir()) {
+            bail!("{}: there is no directory {}", path.display(), folder.display());
+        }
+    }
+    Ok(())
+}
+
 /// Whether a file may be replaced that stands at `path`.
 fn allow(path: &Path, kind: Kind, force: bool) -> anyhow::Result<bool> {
     signals::watch();
-    let name = path.display();
-    let mut used = used();
     // Devices may be read and written, also twice.
     if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
         return Ok(force);
     }
-    if used.read.iter().any(|other| is_same(path, other)) {
-        bail!("{name} is an input of this command: give the output another name");
-    }
-    if used.written.iter().any(|other| is_same(path, other)) {
-        bail!("{name} would be written twice: give each output a name of its own");
-    }
+    let mut used = used();
+    used.may_write(path, &[])?;
     used.written.push(path.to_owned());
     Ok(force || kind.is_of(path) || is_empty(path))
 }

@@ -19,7 +19,7 @@ use rdmawire::{
         rewrite::{Plan, Rewriter},
     },
     dissect::Encapsulation,
-    grammar::print::several,
+    grammar::{print::several, units},
 };
 
 /// Rewrite a capture: other addresses, no payload, another encapsulation. Each frame in gives one frame out.
@@ -45,7 +45,7 @@ pub(super) struct Rewrite {
     #[arg(long)]
     anonymize: bool,
     /// The seed of the replacements. Captures of one network need one seed to still belong together.
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, value_parser = units::integer)]
     seed: u64,
     /// Replace payload by zeros.
     #[arg(long)]
@@ -63,11 +63,11 @@ pub(super) struct Rewrite {
     #[arg(long, requires = "trim", value_name = "WHICH", value_parser = lengths, default_value = "ip")]
     trim_lengths: Lengths,
     /// Trim one in so many of the packets that are long enough.
-    #[arg(long, requires = "trim", value_name = "N", default_value_t = 1)]
+    #[arg(long, requires = "trim", value_name = "N", default_value_t = 1, value_parser = within(1..=u64::MAX))]
     trim_every: u64,
     /// Put the transport into another encapsulation: rocev2-ipv4, rocev2-ipv6, rocev1, ib, ib-grh. Tunnels are removed. An
     /// IPv4 address becomes its mapped GID and back. LIDs and missing Ethernet addresses are made from the IP address; a
-    /// missing IP address is 10.77 and the LID. FECN becomes CE and back. Native packets without it become ECT(0), for any packet
+    /// missing IP address is 10.77 and the LID; of an IPv6 address that is not mapped, rocev2-ipv4 has the last four bytes. FECN becomes CE and back. Native packets without it become ECT(0), for any packet
     /// may be marked there, which is as if it were ECN-capable; `rewrite --set ipv4.ecn=0` over the result takes that away.
     #[arg(long, visible_alias = "encap", value_name = "NAME", value_parser = encapsulation)]
     to: Option<Encapsulation>,
@@ -148,6 +148,7 @@ impl Rewrite {
                 (counts.bad_icrc, "with a wrong ICRC, kept wrong"),
                 (counts.not_converted, "with no transport to wrap"),
                 (counts.trimmed, "trimmed"),
+                (counts.cut, "cut"),
                 (counts.missed_edits, "edits for a header that is not there"),
             ] {
                 if n > 0 {

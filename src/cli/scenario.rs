@@ -75,19 +75,28 @@ impl Play<'_> {
             let what = format!("{:?}", event.action).to_lowercase();
             say(format_args!("warning: {name}: event {n} ({what}) strikes no packet"));
         }
-        for tap in 0..run.captures.len() {
-            if let Some(output) = self.output {
-                self.capture(&run, tap, &file_of(output, &run, tap))?;
+        let taps = || 0..run.captures.len();
+        let of_taps = |path: Option<&Path>| -> Vec<PathBuf> {
+            path.map_or_else(Vec::new, |path| taps().map(|tap| file_of(path, &run, tap)).collect())
+        };
+        let (captures, expected) = (of_taps(self.output), of_taps(self.expect));
+        let merged = self.expect.and_then(|path| Some((named(path, scenario::MERGED), run.expect_merged()?)));
+        let links = self.links.map(|path| anyhow::Ok((path, self.links_of(&run)?))).transpose()?;
+        let more = merged.iter().map(|(path, _)| path.clone()).chain(self.links.map(PathBuf::from));
+        self.check(captures.iter().chain(&expected).cloned().chain(more))?;
+        for tap in taps() {
+            if let Some(path) = captures.get(tap) {
+                self.capture(&run, tap, path)?;
             }
-            if let Some(expect) = self.expect {
-                self.expected(&run, tap, &file_of(expect, &run, tap))?;
+            if let Some(path) = expected.get(tap) {
+                self.expected(&run, tap, path)?;
             }
         }
-        if let (Some(expect), Some(merged)) = (self.expect, run.expect_merged()) {
-            self.text(&format!("{merged:#}\n"), &named(expect, scenario::MERGED))?;
+        if let Some((path, merged)) = merged {
+            self.text(&format!("{merged:#}\n"), &path)?;
         }
-        if let Some(links) = self.links {
-            self.text(&self.links_of(&run)?, links)?;
+        if let Some((path, links)) = links {
+            self.text(&links, path)?;
         }
         Ok(Outcome::Done)
     }
@@ -102,12 +111,16 @@ impl Play<'_> {
         scenario.seed = self.seed.unwrap_or(scenario.seed);
         let played = play(&scenario).with_context(|| name.to_string())?;
         let ranks = scenario.tapped();
-        for &rank in &ranks {
-            let Some(output) = self.output else { break };
-            let path = match ranks.len() {
-                1 => output.to_path_buf(),
-                _ => named(output, &format!("rank{rank}")),
-            };
+        let file_of = |output: &Path, rank| match ranks.len() {
+            1 => output.to_path_buf(),
+            _ => named(output, &format!("rank{rank}")),
+        };
+        let captures: Vec<_> = match self.output {
+            Some(output) => ranks.iter().map(|&rank| (rank, file_of(output, rank))).collect(),
+            None => Vec::new(),
+        };
+        self.check(captures.iter().map(|(_, path)| path.clone()).chain(self.expect.map(PathBuf::from)))?;
+        for (rank, path) in captures {
             self.made(played.interface(rank), played.frames(rank), &path)?;
         }
         if let Some(expect) = self.expect {
@@ -125,6 +138,7 @@ impl Play<'_> {
         let mut scenario = Spray::parse(text).with_context(|| name.to_string())?;
         scenario.seed = self.seed.unwrap_or(scenario.seed);
         let played = spray::play(&scenario).with_context(|| name.to_string())?;
+        self.check([self.output, self.expect].into_iter().flatten().map(PathBuf::from))?;
         if let Some(output) = self.output {
             self.made(played.interface(), played.frames(), output)?;
         }
@@ -132,6 +146,11 @@ impl Play<'_> {
             self.text(&format!("{}\n", serde_json::to_string_pretty(&played.truth)?), expect)?;
         }
         Ok(Outcome::Done)
+    }
+
+    /// Refuses what cannot be written, before anything is.
+    fn check(&self, outputs: impl Iterator<Item = PathBuf>) -> anyhow::Result<()> {
+        output::check(&outputs.collect::<Vec<_>>(), Kind::Other, self.force)
     }
 
     fn made(
@@ -163,6 +182,11 @@ impl Play<'_> {
 
     /// Taps are named by their interfaces, or by their files, where these do not name an interface.
     fn links_of(&self, run: &Run) -> anyhow::Result<String> {
+        if run.captures.iter().all(|capture| capture.tap.ends.is_none()) {
+            bail!(
+                "--links: no tap of the scenario has `ends`, so there are no links to write: leave --links away"
+            );
+        }
         let Some(output) = self.output.filter(|&output| output != Path::new("-")) else {
             return Ok(run.links());
         };

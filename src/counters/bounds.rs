@@ -110,7 +110,7 @@ pub struct Setting {
 
 impl Setting {
     /// The host's canonical address.
-    fn host_of(&self, address: Address) -> Address {
+    pub fn host_of(&self, address: Address) -> Address {
         let same = self.hosts.iter().find(|host| host.contains(&address));
         same.and_then(|host| host.first().copied()).unwrap_or(address)
     }

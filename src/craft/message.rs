@@ -441,6 +441,11 @@ impl Message {
         self
     }
 
+    /// The channel that it goes through.
+    pub fn channel(&self) -> &Channel {
+        &self.channel
+    }
+
     /// How many packets it has.
     pub fn packets(&self) -> u32 {
         self.segments.packets()

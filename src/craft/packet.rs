@@ -325,6 +325,31 @@ impl Packet {
         }
     }
 
+    /// Whether the packet has this field, kept or not.
+    pub fn has_computed(&self, field: ComputedField) -> bool {
+        match field {
+            ComputedField::Icrc => self.icrc.is_some(),
+            ComputedField::Vcrc => self.vcrc.is_some(),
+            ComputedField::Fcs => {
+                self.missing == 0 && self.parts.iter().any(|part| part.kind == Kind::Ethernet)
+            }
+            ComputedField::FramePadding => self.link == Link::ETHERNET,
+            _ => self.parts.iter().any(|part| field.is_in(part.kind)),
+        }
+    }
+
+    /// Puts the computed value of a field into the `n`-th header, as if it had been set.
+    pub(super) fn put_computed(&mut self, n: usize, of: ComputedField) {
+        let Some(part) = self.parts.get(n).copied() else { return };
+        let (settled, _) = self.settled();
+        let (Some(from), header) = (settled.get(part.range()), self.bytes_mut(n)) else { return };
+        // Some are several fields, as the flags of GRE, which are kept together.
+        let of_it = |row: &&Field| ComputedField::of(part.kind, row.name) == Some(of) && row.width <= 64;
+        for row in part.kind.fields().iter().filter(of_it) {
+            row.set(header, row.get(from));
+        }
+    }
+
     /// Bytes that a frame cut by the capture had on the wire beyond those captured.
     pub fn missing(&self) -> u32 {
         self.missing

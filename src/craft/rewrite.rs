@@ -74,6 +74,8 @@ pub struct Counts {
     pub missed_edits: u64,
     /// Packets that were cut to their headers.
     pub trimmed: u64,
+    /// Frames that were longer than [`Plan::snaplen`], and were cut.
+    pub cut: u64,
 }
 
 /// Rewrites frames, one at a time.
@@ -214,7 +216,7 @@ impl Rewriter {
         if self.plan.zero_payload {
             zero(&mut packet, &d);
         }
-        self.counts.unchanged += (packet == before) as u64;
+        let mut is_changed = packet != before;
         // A wrong CRC stays as it is. It could become right by chance, once in 2^32.
         self.counts.bad_icrc += (icrc::verify(&d) == icrc::State::Bad) as u64;
         self.frame.clear();
@@ -230,16 +232,21 @@ impl Rewriter {
                 match self.trimmable.is_multiple_of(every.max(1)) {
                     true => {
                         self.counts.trimmed += 1;
-                        self.counts.unchanged -= (packet == before) as u64;
+                        is_changed = true;
                         wire_len = self.frame.len() as u32;
                     }
                     false => self.frame = untrimmed,
                 }
             }
         }
-        if let Some(snaplen) = self.plan.snaplen {
+        if let Some(snaplen) = self.plan.snaplen
+            && self.frame.len() > snaplen as usize
+        {
             self.frame.truncate(snaplen as usize);
+            self.counts.cut += 1;
+            is_changed = true;
         }
+        self.counts.unchanged += !is_changed as u64;
         Ok(Rewritten { link: packet.link(), wire_len, frame: &self.frame })
     }
 

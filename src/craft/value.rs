@@ -216,10 +216,7 @@ impl Edit {
         let Some(&any) = named.first() else {
             let near = did_you_mean(&nearest(header, Kind::ALL.iter().map(|&kind| name_of(kind))), "");
             let name = clip(header);
-            return wrong(
-                header,
-                format!("{name:?} is no header; `rdmawire explain headers` lists them{near}"),
-            );
+            return wrong(header, format!("{name:?} is no header; `rdmawire explain` lists them{near}"));
         };
         edit.kinds = named.into_iter().filter(|kind| field_of(*kind, field).is_some()).collect();
         let Some((&first, field)) = edit.kinds.first().and_then(|kind| Some((kind, field_of(*kind, field)?)))
@@ -243,7 +240,8 @@ impl Edit {
         }
     }
 
-    /// Applies the edit. False if the packet has no such header. A computed field that is set is kept from then on.
+    /// Applies the edit. False if the packet has no such header. A computed field that is set is kept from then on; what is added is added
+    /// to the computed value.
     pub fn apply(&self, packet: &mut Packet, seed: u64) -> Result<bool, String> {
         if let Change::Payload(bytes) = &self.change {
             packet.set_payload(bytes.make(seed));
@@ -261,6 +259,11 @@ impl Edit {
         {
             packet.parts[n].keep.set(auto, false);
             return Ok(true);
+        }
+        if let (Change::Add(_), Some(auto)) = (&self.change, auto)
+            && !packet.parts[n].keep.has(auto)
+        {
+            packet.put_computed(n, auto);
         }
         self.apply_to(packet.bytes_mut(n), kind, field).map_err(|why| format!("{:?}: {why}", self.text))?;
         if let Some(auto) = auto {

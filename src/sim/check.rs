@@ -13,7 +13,7 @@ use crate::{
     message::is_path_mtu,
     opcode::Service,
     random::SplitMix64,
-    wire::{Mac, Psn},
+    wire::{Bth, Ethernet, Header, Ipv4, Ipv6, Mac, Psn, Udp, Vlan},
 };
 
 /// The name of the file with what is expected of all taps together.
@@ -198,6 +198,7 @@ pub(super) fn expand(scenario: &Scenario) -> Result<Vec<Connection>, Error> {
             connection.name = format!("{}", i + 1);
         }
         check(&connection, scenario)?;
+        check_trim(&connection, i == 0, scenario)?;
         if all.len() + given.copies as usize > MOST_CONNECTIONS {
             return Err(Error::new(format!("connections: expected at most {MOST_CONNECTIONS}")));
         }
@@ -252,4 +253,41 @@ fn check(connection: &Connection, scenario: &Scenario) -> Result<(), Error> {
             .map_err(|what| Error::new(format!("connection {:?}: operation {}: {what}", c.name, i + 1)))?;
     }
     Ok(())
+}
+
+/// What is trimmed is RoCEv2, of which the BTH is left: else the truth would count packets that no switch makes.
+fn check_trim(c: &Connection, is_first: bool, scenario: &Scenario) -> Result<(), Error> {
+    let is_of_copy =
+        |name: &str| name.strip_prefix(c.name.as_str()).is_some_and(|rest| rest.starts_with('.'));
+    let is_aimed_at = |name: &str| match name {
+        "" => is_first,
+        name => name == c.name || is_of_copy(name),
+    };
+    let trimmed_by = if scenario.segment.iter().any(|road| road.right.trim > 0.0 || road.left.trim > 0.0) {
+        "trim of a segment"
+    } else if scenario.paths.bad.is_some() && scenario.paths.bad_trim > 0.0 {
+        "bad_trim"
+    } else if scenario.event.iter().any(|e| e.action == Action::Trim && is_aimed_at(&e.connection)) {
+        "an event that trims"
+    } else {
+        return Ok(());
+    };
+    let wrong = |what: String| Err(Error::new(format!("connection {:?}: {trimmed_by}: {what}", c.name)));
+    if c.encapsulation != Encapsulation::Rocev2 {
+        return wrong("switches trim RoCEv2 only: expected encapsulation = \"rocev2\"".into());
+    }
+    if scenario.trim.lengths == Lengths::None && scenario.tap.iter().any(|tap| tap.wrap != Wrap::None) {
+        return wrong("trim: lengths = \"none\": with wrap, it looks as if the mirror had cut the packet: expected \"ip\" or \"all\"".into());
+    }
+    let is_v6 = scenario.host.iter().any(|host| host.address.is_ipv6());
+    let network = if is_v6 { Ipv6::LEN } else { Ipv4::LEN };
+    let tag = if c.vlan.is_some() { Vlan::LEN } else { 0 };
+    let least = Ethernet::LEN + tag + network + Udp::LEN + Bth::LEN;
+    match (scenario.trim.bytes as usize) < least {
+        true => wrong(format!(
+            "trim: bytes = {}: expected at least {least}, which ends with the BTH",
+            scenario.trim.bytes
+        )),
+        false => Ok(()),
+    }
 }

@@ -766,7 +766,7 @@ tables! {
 tables! {
     /// What switches make of packets that they trim.
     pub struct Trimming {
-        /// Bytes that they leave of a frame, without frame check sequence. Shorter ones are dropped.
+        /// Bytes that they leave of a frame, without frame check sequence, at least up to the BTH. Shorter ones are dropped.
         pub bytes: u32 = 128 => 54..=4096,
         /// The DSCP that they set.
         pub dscp: u8 = 0 => 0..=63,

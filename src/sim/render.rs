@@ -180,26 +180,11 @@ impl Frames<'_> {
         let way = run.way(t.flow);
         let is_flawed = journey.corrupt != NOWHERE && run.is_before(way, journey.corrupt, tap);
         if is_flawed && journey.is_trimmed {
-            self.trim();
+            trim(run, tap, &mut self.buffer, packet);
         } else if is_flawed {
             damage(&mut self.buffer, head..head + body, journey.bit, packet);
         } else if tap.bad_icrc {
             damage(&mut self.buffer, head + body - 4..head + body, 0, packet);
-        }
-    }
-
-    /// The frame at hand, as a switch leaves it that trims it.
-    fn trim(&mut self) {
-        let trimming = &self.run.scenario.trim;
-        let trim = Trim { bytes: trimming.bytes, dscp: Some(trimming.dscp), lengths: trimming.lengths };
-        let mut frame = self.buffer.to_vec();
-        if trim.apply(self.run.link(), &mut frame) {
-            if self.run.captures[self.tap].tap.fcs {
-                let fcs = icrc::fcs(&frame);
-                frame.extend_from_slice(&fcs);
-            }
-            self.buffer.clear();
-            self.buffer.extend_from_slice(&frame);
         }
     }
 
@@ -248,6 +233,32 @@ fn wrapped(wrap: Wrap, inner: Packet) -> Packet {
     };
     let parts = inner.parts().iter();
     parts.fold(outer, |packet, part| packet.push_bytes(part.kind, inner.bytes_of(part)))
+}
+
+/// Trims a frame as a switch does, which trims before another one mirrors it: what is in the mirror's headers is cut, and these are
+/// for what is left.
+fn trim(run: &Run, tap: &super::Tap, frame: &mut BytesMut, packet: &Packet) {
+    let trimming = &run.scenario.trim;
+    let trim = Trim { bytes: trimming.bytes, dscp: Some(trimming.dscp), lengths: trimming.lengths };
+    let around = wrapped(tap.wrap, Packet::new(Link::ETHERNET)).parts().len();
+    let from = packet.parts().get(around).map_or(0, |part| part.at as usize);
+    let to = frame.len() - if tap.fcs { 4 } else { 0 };
+    let mut inner = frame.get(from..to).unwrap_or_default().to_vec();
+    if !trim.apply(run.link(), &mut inner) {
+        return;
+    }
+    frame.clear();
+    if around > 0 {
+        let mut outer = packet.clone();
+        outer.truncate(around);
+        outer.payload(inner).build_into(frame);
+        return;
+    }
+    frame.extend_from_slice(&inner);
+    if tap.fcs {
+        let fcs = icrc::fcs(frame);
+        frame.extend_from_slice(&fcs);
+    }
 }
 
 /// The headers that a flow's packets of one operation code have in common.

@@ -107,6 +107,28 @@ fn several_files_each_or_as_one() {
     assert!(text.contains("50 packets"), "{text}");
 }
 
+/// All commands that take directories say what is missing in one.
+#[test]
+fn a_directory_without_captures_is_told() {
+    let directory = Scratch::new("no_captures");
+    let path = directory.join("");
+    let at = |command: &[&str]| {
+        let output = cli().args(command).arg(&path).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    for there in ["", "notes.txt"] {
+        if !there.is_empty() {
+            std::fs::write(directory.join(there), "no capture").unwrap();
+        }
+        for command in
+            ["analyze", "dissect", "packets", "nvme", "counters", "fabric", "commands", "connections"]
+        {
+            let (code, error) = at(&[command]);
+            assert!(code == Some(2) && error.contains("there is no capture in it"), "{command}: {error}");
+        }
+    }
+}
+
 #[test]
 fn a_path_alone_is_analyzed_or_told_as_missing() {
     let directory = Scratch::new("path_alone");

@@ -165,6 +165,24 @@ mod cli {
         path
     }
 
+    /// A tap at an address that the capture has not is a mistake, as it is for `--host`; one of several addresses of a host is none.
+    #[test]
+    fn a_tap_is_at_a_host() {
+        const CAPTURE: &str = "pcaps/loss1_rc_write-B.pcap.zst";
+        let status = |more: &[&str]| {
+            let output = run(&[&[CAPTURE], more].concat());
+            (output.status.code(), String::from_utf8(output.stderr).unwrap())
+        };
+        for (option, says) in
+            [("--tap", "--tap 1.2.3.4: 1.2.3.4 is not among"), ("--host", "1.2.3.4 is not among")]
+        {
+            let (code, error) = status(&[option, "1.2.3.4"]);
+            assert!(code == Some(2) && error.contains(says), "{error}");
+        }
+        assert_eq!(status(&["--tap", "10.77.0.2", "--host", "10.77.0.1"]).0, Some(0));
+        assert_eq!(status(&["--same-host", "10.77.0.2,fe80::1", "--tap", "fe80::1"]).0, Some(0));
+    }
+
     /// Runs the command on a capture of both hosts with the kernels' own counters, changed by `change`.
     fn compare(capture: &str, tap: &str, change: &dyn Fn(&str, &str, u64) -> u64) -> (Option<i32>, Value) {
         let scenario = capture.split('-').next().unwrap();

@@ -284,6 +284,31 @@ fn nothing_asked_nothing_changed() {
     assert_eq!(counts.unchanged, counts.frames);
 }
 
+/// A frame that is cut is not unchanged, whatever else is done to it.
+#[test]
+fn frames_that_are_cut_are_counted() {
+    let old = made();
+    let longer = |most: usize| old.iter().filter(|(_, frame, _)| frame.len() > most).count() as u64;
+    for snaplen in [40, 100, 1 << 16] {
+        let (_, counts) = run(Plan { snaplen: Some(snaplen), ..Plan::default() }, &old);
+        let cut = longer(snaplen as usize);
+        assert_eq!((counts.cut, counts.unchanged), (cut, counts.frames - cut), "{snaplen}");
+    }
+    assert!(longer(100) > 0 && longer(100) < old.len() as u64);
+    let scratch = Scratch::new("cut");
+    let file = scratch.join("cut.pcap");
+    let from = "pcaps/loss1_rc_write-B.pcap.zst";
+    let output = cli().args(["rewrite", "--snaplen", "100", from]).arg(&file).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    let counted = |before: &str| -> u64 {
+        let words: Vec<&str> = said.split([' ', ',']).filter(|word| !word.is_empty()).collect();
+        let at = words.iter().position(|word| *word == before).unwrap_or_else(|| panic!("{before}: {said}"));
+        words[at.saturating_sub(if before == "rewritten" { 2 } else { 1 })].parse().unwrap()
+    };
+    assert_eq!(counted("rewritten"), counted("cut"), "{said}");
+    assert!(counted("cut") > 0 && counted("unchanged") > 0, "{said}");
+}
+
 #[test]
 fn payload_goes_and_everything_else_stays() {
     let old = made();

@@ -76,3 +76,20 @@ fn the_command_says_so_too() {
     let error = String::from_utf8(output.stderr).unwrap();
     assert!(!output.status.success() && error.contains("line 1"), "{error}");
 }
+
+/// A list from both hosts has each connection twice: that is no collision.
+#[test]
+fn a_connection_counts_once() {
+    let lines = "10.0.0.1,0x11,10.0.0.2,0x12\n10.0.0.1,0x11,10.0.0.2,0x12\n10.0.0.2,0x12,10.0.0.1,0x11\n10.0.0.1,0x12,10.0.0.2,0x11\n";
+    let all = predict(&KnownConnection::parse(lines).unwrap(), Formula::Linux, 4);
+    assert_eq!((all.connections.len(), all.repeated, all.flows_per_path.iter().sum::<u64>()), (2, 2, 4));
+    // 0x11 to 0x12 and 0x12 to 0x11 are two, and Linux gives them one port.
+    assert_eq!((all.colliding, all.collisions[0].connections.as_slice()), (2, &[0, 1][..]));
+    let file = std::env::temp_dir().join(format!("rdmawire-qps-twice-{}.csv", std::process::id()));
+    std::fs::write(&file, lines).unwrap();
+    let output = cli().args(["entropy", "--qps"]).arg(&file).output().unwrap();
+    std::fs::remove_file(&file).unwrap();
+    let (out, error) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    assert!(out.starts_with("2 connections over"), "{out}");
+    assert!(error.contains("2 connections are named again"), "{error}");
+}

@@ -120,6 +120,13 @@ fn wrong_numbers_are_told_in_plain_words() {
         (&["analyze", "--threads", "", "a"], "expected a whole number\n"),
         (&["analyze", "--max-flows", "99999999999999999999", "a"], "this number is too large\n"),
         (&["analyze", "--roce-port", "99999", "a"], "expected a number from 0 to 65535\n"),
+        (&["analyze", "--roce-port", "1,2,3", "a"], "--roce-port: at most 2 can be given, and there are 3\n"),
+        (&["dissect", "--roce-port", "1", "--roce-port=2,3", "a"], "--roce-port: at most 2 can be given"),
+        (
+            &["dissect", "--decap", "1=gre,2=gre,3=gre,4=gre,5=gre", "a"],
+            "--decap: at most 4 can be given, and there are 5\n",
+        ),
+        (&["rewrite", "--trim", "128", "--trim-every", "0", "a", "b"], "expected a number from 1 to"),
         (&["rewrite", "--trim", "53", "a", "b"], "expected a number from 54 to 4294967295\n"),
         (&["rewrite", "--trim", "128", "--dscp", "64", "a", "b"], "expected a number from 0 to 63\n"),
         (&["analyze", "--every", "10", "a"], "no unit: 10us, 10ms or 10s?"),

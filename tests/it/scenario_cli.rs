@@ -166,3 +166,58 @@ fn several_links_are_analyzed_together() {
         "{message}"
     );
 }
+
+/// A scenario simulates its own packets: what would change them, or print them, is no option of it.
+#[test]
+fn options_for_single_packets_are_refused() {
+    let scratch = Scratch::new("single");
+    let output = scratch.join("x.pcap");
+    for option in [
+        &["--corrupt", "icrc"][..],
+        &["--count", "3"],
+        &["--set", "bth.psn=1"],
+        &["--interval", "1us"],
+        &["--keep", "icrc"],
+        &["--hex"],
+    ] {
+        let done =
+            cli().arg("craft").arg(example("rnr.toml")).args(option).arg("-o").arg(&output).output().unwrap();
+        let error = String::from_utf8(done.stderr).unwrap();
+        assert_eq!(done.status.code(), Some(2), "{option:?}: {error}");
+        assert!(
+            error.contains(&format!("{}: it is for packets that are built one by one", option[0])),
+            "{error}"
+        );
+        assert!(!output.exists());
+    }
+}
+
+/// What cannot be written is said before anything is.
+#[test]
+fn all_outputs_are_checked_before_one_is_written() {
+    let scratch = Scratch::new("outputs");
+    let (scenario, output) = (scratch.join("c.toml"), scratch.join("c.pcap"));
+    let linked = fs::read(example("pause-tree.toml")).unwrap();
+    let there = scratch.join("there.json");
+    fs::write(&there, "mine").unwrap();
+    let refused = |text: &[u8], options: &[&Path], says: &str| {
+        fs::write(&scenario, text).unwrap();
+        let done = craft(&[&[&*scenario, "-o".as_ref(), &output], options].concat());
+        let error = String::from_utf8(done.stderr).unwrap();
+        assert!(done.status.code() == Some(2) && error.contains(says), "{options:?}: {error}");
+        let files = fs::read_dir(scratch.join("")).unwrap().count();
+        assert_eq!((files, fs::read(&scenario).unwrap() == text), (2, true), "{options:?}: {error}");
+    };
+    let one = fs::read(example("rnr.toml")).unwrap();
+    let spray = b"kind = \"uet\"\n";
+    let force: &Path = "--force".as_ref();
+    let expect: &Path = "--expect".as_ref();
+    for text in [&one[..], spray] {
+        refused(text, &[expect, &scenario, force], "is an input of this command");
+        refused(text, &[expect, &there], "there.json exists; --force replaces it");
+        refused(text, &[expect, &output], "would be written twice");
+        refused(text, &[expect, &scratch.join("none/x.json")], "there is no directory");
+    }
+    refused(&linked, &["--links".as_ref(), &scenario, force], "is an input of this command");
+    refused(&one, &["--links".as_ref(), &scratch.join("l.toml")], "no tap of the scenario has `ends`");
+}

@@ -11,7 +11,7 @@ use rdmawire::{
     icrc::{self, State},
     opcode::Opcode,
     report::{Class, Location, Report},
-    wire::{Aeth, Bth, Header, Ipv4, Psn, Qpn, Reth, Syndrome},
+    wire::{Aeth, Bth, Header, Ipv4, Kind, Psn, Qpn, Reth, Syndrome},
 };
 
 const A: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
@@ -202,5 +202,76 @@ fn simulated_trimming_is_counted_exactly() {
                 assert!(corrupt <= unknown, "{text}");
             }
         }
+    }
+}
+
+/// A switch trims before a mirror puts its headers around what is left.
+#[test]
+fn what_a_mirror_saw_trimmed_is_trimmed_inside_its_headers() {
+    for wrap in ["none", "erspan2", "erspan3", "vxlan"] {
+        for fcs in [false, true] {
+            let text = format!(
+                "[trim]\nbytes = 128\n[[connection]]\noperations = [{{ op = \"write\", size = \"256KiB\", count = 4 }}]\n\
+                 [[segment]]\ndelay = \"2us\"\nright = {{ trim = 0.02 }}\n[[segment]]\ndelay = \"2us\"\n[[tap]]\nfcs = {fcs}\nwrap = \"{wrap}\"\n"
+            );
+            let run = rdmawire::sim::run(&rdmawire::sim::Scenario::parse(&text).unwrap()).unwrap();
+            let truth: u64 = run.labels(0).flows.iter().map(|flow| flow.requests.trimmed).sum();
+            assert!(truth > 3, "{text}");
+            let mut analysis = Analysis::new(Options::default());
+            let (mut trimmed, mut frames) = (0, run.frames(0));
+            while let Some(frame) = frames.next() {
+                let (bytes, wire_len, time) = (frame.bytes.to_vec(), frame.wire_len, Time(frame.time_ns));
+                analysis.push(&Record { time, link: Link::ETHERNET, interface: 0, wire_len, frame: &bytes });
+                let d = dissect(Link::ETHERNET, &bytes, wire_len);
+                if icrc::verify(&d) != State::Trimmed {
+                    assert_eq!(icrc::verify(&d), State::Good, "{text}");
+                    continue;
+                }
+                trimmed += 1;
+                let around = d.layers().iter().rfind(|layer| layer.kind == Kind::Ethernet).unwrap().at;
+                assert_eq!(bytes.len(), around as usize + 128 + if fcs { 4 } else { 0 }, "{text}");
+                let (before, last) = bytes.split_last_chunk::<4>().unwrap();
+                assert_eq!(icrc::fcs(before) == *last, fcs, "{text}");
+                // The mirror's lengths and checksum are those of what it sends: all is rebuilt as it is.
+                assert_eq!(Packet::from(&d).build(), bytes, "{text}");
+                let outermost = Ipv4::view(&bytes[14..]).unwrap().0;
+                assert_eq!(usize::from(outermost.total_len()), bytes.len() - 14 - if fcs { 4 } else { 0 });
+            }
+            assert_eq!(trimmed, truth, "{text}");
+            let report = analysis.finish();
+            assert_eq!(report.head.trimmed.iter().map(|row| row.packets).sum::<u64>(), truth, "{text}");
+            assert_eq!(report.head.capture.malformed_packets, 0, "{text}");
+        }
+    }
+}
+
+/// What no switch trims is not played, for the truth would count it.
+#[test]
+fn a_scenario_trims_only_what_can_be_trimmed() {
+    let faults = "[[segment]]\nright = { trim = 0.01 }\n[[segment]]\n";
+    let event = "[[event]]\ndo = \"trim\"\n";
+    let v6 = "[[host]]\nname = \"a\"\naddress = \"fd00::1\"\n[[host]]\nname = \"b\"\naddress = \"fd00::2\"\n";
+    let connection = |more: &str| {
+        format!("[[connection]]\n{more}\noperations = [{{ op = \"write\", size = \"64KiB\", count = 4 }}]\n")
+    };
+    for (text, says) in [
+        (connection("encapsulation = \"ib\"") + faults, "switches trim RoCEv2 only"),
+        (connection("encapsulation = \"ib\"") + event, "an event that trims: switches trim RoCEv2 only"),
+        (format!("{v6}{}{faults}", connection("encapsulation = \"rocev1\"")), "switches trim RoCEv2 only"),
+        (format!("[trim]\nbytes = 60\n{v6}{}{faults}", connection("")), "bytes = 60: expected at least 74"),
+        (
+            format!("[trim]\nbytes = 54\n{}{event}", connection("vlan = 7")),
+            "bytes = 54: expected at least 58",
+        ),
+        (format!("[trim]\nbytes = 54\n{}{event}", connection("")), ""),
+        (
+            format!("[trim]\nlengths = \"none\"\n{}{event}[[tap]]\nwrap = \"vxlan\"\n", connection("")),
+            "it looks as if the mirror had cut the packet",
+        ),
+        (connection("encapsulation = \"ib\""), ""),
+    ] {
+        let run = rdmawire::sim::run(&rdmawire::sim::Scenario::parse(&text).unwrap());
+        let said = run.err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(said.contains(says) && said.is_empty() == says.is_empty(), "{text}: {said}");
     }
 }

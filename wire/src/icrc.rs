@@ -74,6 +74,10 @@ fn has_trimmed_length(d: &Dissection<'_>) -> bool {
         (_, Some(ip)) => Some(ip.payload_len()),
         _ => None,
     };
+    // In a tunnel, the lengths around the packet are right; where its own IP length says nothing, neither does UDP's.
+    if d.tunnel_depth() > 0 && of_ip.is_none_or(|len| usize::from(len) < Udp::LEN + Bth::LEN) {
+        return false;
+    }
     let has_old_lengths = || {
         !d.is_cut() && d.tunnel_depth() == 0 && of_ip.is_some() && of_ip == d.get::<Udp>().map(Udp::length)
     };

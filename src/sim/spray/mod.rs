@@ -211,7 +211,8 @@ pub struct TrueContext {
     pub timeouts: u64,
     /// Retransmissions at the tap of what was not lost: a transmission before came to the receiver, sooner or later.
     pub spurious: u64,
-    /// Messages that have arrived, as MRC's receivers say; requests that were answered, without a context.
+    /// Messages that have arrived, as the receiver says: MRC's in words, Ultra Ethernet's by what it acknowledges. Requests that were answered,
+    /// without a context.
     pub completed: u64,
     /// Probes at the tap.
     pub probes: u64,

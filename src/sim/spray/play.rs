@@ -623,6 +623,10 @@ impl Play<'_> {
                 let shown = if of.has_contexts() { u64::from(64 - bitmap.leading_zeros()) } else { 0 };
                 context.missing.extend((0..shown).filter(|bit| bitmap >> bit & 1 == 0).map(|bit| next + bit));
                 row.sacked_missing = context.missing.len() as u64;
+                // MRC's receivers say it themselves; requests without a context are messages by themselves.
+                if of.kind == Kind::Uet && of.has_contexts() {
+                    row.completed = row.completed.max(next / of.packets_of_message());
+                }
             }
             Answer::State { .. } | Answer::Closed => row.acks += 1,
             Answer::Nack { why, .. } => *row.nacks.entry(nack_code(of, why)).or_default() += 1,

@@ -188,8 +188,11 @@ impl<'f, V: Visitor> Walk<'f, '_, V> {
     #[inline(never)]
     fn wrong_length(&mut self, layer: Kind, from: usize, says: usize) {
         // A mirror cuts a frame and encapsulates the rest: only the inner length says how long the frame was. The first fragment of a
-        // packet has its headers, which say how long it is.
-        if (self.depth > 0 || self.is_fragment) && from + says > self.end {
+        // packet has its headers, which say how long it is. But a mirror writes no inner length anew: where IP's is right and UDP's is not, a
+        // switch trimmed the packet before.
+        let is_trimmed = layer == Kind::Udp && matches!(self.end_by, Limit(Some(Kind::Ipv4 | Kind::Ipv6)));
+        let is_cut = self.depth > 0 && !is_trimmed || self.is_fragment;
+        if is_cut && from + says > self.end {
             let have = clip(self.limit_at() - from.min(self.limit_at()));
             self.captured = self.limit_at();
             self.end = from + says;
