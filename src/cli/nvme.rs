@@ -85,12 +85,13 @@ impl Follow for Commands {
             let controllers = report.controllers.iter().map(controller_cells);
             list::write(out, "Controllers", &CONTROLLER, controllers, options.top)?;
         }
+        let has_several = has_several_of_a_subsystem(report);
         if !report.namespaces.is_empty() {
             list::write(
                 out,
                 "Namespaces",
                 &NAMESPACE,
-                report.namespaces.iter().map(namespace_cells),
+                report.namespaces.iter().map(|row| namespace_cells(row, has_several)),
                 options.top,
             )?;
         }
@@ -106,7 +107,7 @@ impl Follow for Commands {
         let mut names: Vec<_> = report.operations.iter().map(|row| row.subsystem.as_deref()).collect();
         names.sort_unstable();
         names.dedup();
-        let cells = |row| operation_cells(row, names.len() > 1);
+        let cells = |row| operation_cells(row, names.len() > 1, has_several);
         list::write(out, "Commands", &OPERATION, report.operations.iter().map(cells), options.top)?;
         if options.commands {
             let mut slowest: Vec<&CommandRow> = report.commands.iter().collect();
@@ -133,11 +134,12 @@ const ITS_TIME: &str = "What the time went to, from the first packet of a comman
     the tap, data on its way, recovery from losses.";
 const P99: &str = "The latency that 99 of 100 commands do not exceed: from the first packet of a command to its response, at the tap.";
 
-const QUEUE: [Column; 12] = [
+const QUEUE: [Column; 13] = [
     number("#", "Number of the queue in this list."),
     words("host", "Address of the host."),
     words("controller", "Address of the controller."),
     words("subsystem", "The subsystem's NVMe qualified name; empty where Connect's data was not captured."),
+    number("id", "The controller's number; empty where no Connect, set-up or Identify Controller says it."),
     number("queue", "Number of the queue, admin for 0; ? where its set-up was not captured."),
     number("QP", "The controller's queue pair."),
     number("entries", "Entries of the queue, one of which stays free; ? where its set-up was not captured."),
@@ -155,6 +157,7 @@ fn queue_cells(at: usize, row: &QueueRow) -> Vec<String> {
         row.host.clone(),
         row.controller.clone(),
         row.subsystem.clone().unwrap_or_default(),
+        id(row.controller_id),
         number,
         format!("{:#x}", row.controller_qp),
         row.entries.map_or("?".into(), |entries| count(entries.into())),
@@ -190,7 +193,7 @@ fn controller_cells(row: &ControllerRow) -> Vec<String> {
         row.host.clone(),
         row.controller.clone(),
         text(&row.subsystem),
-        row.controller_id.map_or(String::new(), |id| id.to_string()),
+        id(row.controller_id),
         text(&row.model),
         text(&row.serial),
         text(&row.firmware),
@@ -204,9 +207,10 @@ fn controller_cells(row: &ControllerRow) -> Vec<String> {
     ]
 }
 
-const NAMESPACE: [Column; 9] = [
+const NAMESPACE: [Column; 10] = [
     words("controller", "Address of the controller."),
     words("subsystem", SUBSYSTEM_NAME),
+    number("id", "The controller's number, where there are several."),
     number("namespace", "Its number."),
     number(
         "block",
@@ -222,13 +226,14 @@ const NAMESPACE: [Column; 9] = [
     ),
 ];
 
-fn namespace_cells(row: &NamespaceRow) -> Vec<String> {
+fn namespace_cells(row: &NamespaceRow, has_several: bool) -> Vec<String> {
     let text = |text: Option<&String>| text.cloned().unwrap_or_default();
     let size = |n: Option<u64>| n.map_or(String::new(), bytes);
     let metadata = row.metadata_bytes.filter(|&n| n > 0).map_or(String::new(), |n| format!(" + {n}"));
     vec![
         row.controller.clone(),
         text(row.subsystem.as_ref()),
+        id(row.controller_id.filter(|_| has_several)),
         row.namespace.to_string(),
         row.block_bytes.map_or(String::new(), |n| format!("{n}{metadata}")),
         row.blocks.map_or(String::new(), count),
@@ -259,12 +264,13 @@ fn subsystem_cells(row: &SubsystemRow) -> Vec<String> {
     ]
 }
 
-const OPERATION: [Column; 14] = [
+const OPERATION: [Column; 15] = [
     words("controller", "Address of the controller."),
     words("queue", "admin, or I/O."),
     words("command", "Name of the command."),
     number("namespace", "The namespace, or all; empty of Fabrics commands, and of those that are of none."),
     words("subsystem", "The subsystem's NVMe qualified name, where there are several."),
+    number("id", "The controller's number, where a subsystem has several."),
     number("completed", "Commands that were completed."),
     number("failed", "Those of them whose status is an error."),
     number(
@@ -279,7 +285,7 @@ const OPERATION: [Column; 14] = [
     words("its time", ITS_TIME),
 ];
 
-fn operation_cells(row: &OperationRow, has_subsystems: bool) -> Vec<String> {
+fn operation_cells(row: &OperationRow, has_subsystems: bool, has_several: bool) -> Vec<String> {
     const EVERY: u32 = u32::MAX;
     let namespace = match row.namespace {
         Some(EVERY) => "all".to_owned(),
@@ -293,6 +299,7 @@ fn operation_cells(row: &OperationRow, has_subsystems: bool) -> Vec<String> {
         row.command.clone(),
         namespace,
         row.subsystem.clone().filter(|_| has_subsystems).unwrap_or_default(),
+        id(row.controller_id.filter(|_| has_several)),
         count(row.completed),
         if row.failed > 0 { count(row.failed) } else { String::new() },
         of_data(bytes(row.bytes())),
@@ -328,6 +335,21 @@ fn command_cells(row: &CommandRow) -> Vec<String> {
         if row.time.recovering_ns > 0 { percent(recovery) } else { String::new() },
         row.time.sentence(),
     ]
+}
+
+/// The number of a controller.
+fn id(of: Option<u16>) -> String {
+    of.map_or(String::new(), |id| id.to_string())
+}
+
+/// Whether a host has several controllers of one subsystem at one address.
+fn has_several_of_a_subsystem(report: &Report) -> bool {
+    let mut whose: Vec<_> =
+        report.controllers.iter().map(|row| (&row.host, &row.controller, &row.subsystem)).collect();
+    let all = whose.len();
+    whose.sort_unstable();
+    whose.dedup();
+    whose.len() < all
 }
 
 fn latency(summary: Option<&Summary>, of: fn(&Summary) -> u64) -> String {

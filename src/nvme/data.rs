@@ -17,8 +17,19 @@ use crate::{
 /// A command: its queue's place, and its number.
 pub(super) type CommandOf = (usize, u16);
 
-/// The host, the controller and the subsystem.
-pub(super) type Who = (Address, Address, Option<Arc<str>>);
+/// The host, the controller's address, the subsystem, and which of its controllers.
+pub(super) type Who = (Address, Address, Option<Arc<str>>, Which);
+
+/// Which controller: a subsystem may have several at one address, also for one host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Which {
+    /// Nothing says it.
+    Unknown,
+    /// The one with this number: Connect says it, or its response.
+    Id(u16),
+    /// The one of the admin queue at this place, whose Connect was not captured. A controller has one.
+    OfAdmin(usize),
+}
 
 /// Data of commands that are not completed.
 #[derive(Debug, Default)]
@@ -116,6 +127,12 @@ impl Gathered {
         let is_it = self.kind == Kind::NvmeConnectData;
         is_it.then(|| NvmeConnectData::view(&self.bytes).map(|(data, _)| data))?
     }
+
+    /// The controller's number that Identify Controller says.
+    pub(super) fn controller_id(&self) -> Option<u16> {
+        let is_it = self.kind == Kind::NvmeIdController;
+        is_it.then(|| NvmeIdController::view(&self.bytes).map(|(data, _)| data.cntlid().0.0))?
+    }
 }
 
 /// What the data of commands says.
@@ -169,6 +186,16 @@ impl Identified {
     const MOST_NAMESPACES: usize = 1 << 16;
     const MOST_DISCOVERED: usize = 1 << 12;
 
+    /// Names controllers anew, as what was learned later tells of them.
+    pub(super) fn rename(&mut self, name: impl Fn(&Who) -> Who) {
+        for (who, of) in std::mem::take(&mut self.controllers) {
+            self.controllers.entry(name(&who)).or_default().join(of);
+        }
+        for ((who, number), of) in std::mem::take(&mut self.namespaces) {
+            self.namespaces.entry((name(&who), number)).or_default().join(of);
+        }
+    }
+
     pub(super) fn controller(&mut self, who: &Who) -> Option<&mut Controller> {
         if self.controllers.len() >= Self::MOST_CONTROLLERS && !self.controllers.contains_key(who) {
             return None;
@@ -200,6 +227,7 @@ impl Identified {
                 let [model, serial, firmware] = [&id.mn().0[..], &id.sn().0[..], &id.fr().0[..]].map(padded);
                 let (abilities, fabrics) = (parts.get(bytes).copied(), parts.get(bytes).copied());
                 if let Some(controller) = self.controller(who) {
+                    controller.id = controller.id.or(Some(id.cntlid().0.0));
                     controller.identity =
                         Some(Identity { model, serial, firmware, controller: id, abilities, fabrics });
                 }
@@ -288,7 +316,29 @@ impl Identified {
     }
 }
 
+impl Controller {
+    /// What else is known of it.
+    fn join(&mut self, other: Controller) {
+        let Controller { id, host_id, identity, capabilities, keep_alive_ms, smart } = other;
+        self.id = self.id.or(id);
+        self.host_id = self.host_id.or(host_id);
+        self.identity = self.identity.take().or(identity);
+        self.capabilities = self.capabilities.or(capabilities);
+        self.keep_alive_ms = self.keep_alive_ms.or(keep_alive_ms);
+        self.smart = self.smart.or(smart);
+    }
+}
+
 impl Namespace {
+    /// What else is known of it.
+    fn join(&mut self, other: Namespace) {
+        let Namespace { identity, uuid, ana, moved, differs } = other;
+        self.identity = self.identity.or(identity);
+        (self.uuid, self.ana) = (self.uuid.or(uuid), self.ana.or(ana));
+        self.differs |= differs || self.moved.zip(moved).is_some_and(|(a, b)| a != b);
+        self.moved = self.moved.or(moved);
+    }
+
     /// The bytes of a block, without metadata.
     pub(super) fn block_bytes(&self) -> Option<u64> {
         let format = self.identity.as_ref().and_then(|(_, format)| *format);

@@ -1,16 +1,24 @@
 //! Rows of what controllers and namespaces are, and what stands out.
 
+use std::collections::BTreeMap;
+
 use super::{
-    data::{Controller, Identified, Namespace, Who},
+    data::{Controller, Identified, Namespace, Which, Who},
     rows::{ControllerRow, NamespaceRow, Report, SubsystemRow},
 };
 use crate::wire::{NvmeAnaState, NvmeControllerType, NvmeSubsystemType};
 
-pub(super) fn controllers(all: &Identified) -> Vec<ControllerRow> {
-    all.controllers.iter().map(|(who, controller)| controller_row(who, controller)).collect()
+/// `whose`: of each queue of the report, of which controller it is, where something says it.
+pub(super) fn controllers(all: &Identified, whose: &[Option<Who>]) -> Vec<ControllerRow> {
+    let mut queues: BTreeMap<&Who, Vec<usize>> = BTreeMap::new();
+    for (at, who) in whose.iter().enumerate() {
+        who.iter().for_each(|who| queues.entry(who).or_default().push(at));
+    }
+    let queues = |who| queues.get(who).cloned().unwrap_or_default();
+    all.controllers.iter().map(|(who, controller)| controller_row(who, controller, queues(who))).collect()
 }
 
-fn controller_row((host, address, subsystem): &Who, of: &Controller) -> ControllerRow {
+fn controller_row((host, address, subsystem, _): &Who, of: &Controller, queues: Vec<usize>) -> ControllerRow {
     let identity = of.identity.as_ref();
     let (id, abilities) =
         (identity.map(|id| &id.controller), identity.and_then(|identity| identity.abilities.as_ref()));
@@ -22,6 +30,7 @@ fn controller_row((host, address, subsystem): &Who, of: &Controller) -> Controll
         controller: address.to_string(),
         subsystem: subsystem.as_deref().map(str::to_owned),
         controller_id: of.id,
+        queues,
         host_id: of.host_id.filter(|id| *id != [0; 16]).map(|id| hex(&id)),
         keep_alive_ms: of.keep_alive_ms,
         model: identity.map(|identity| identity.model.clone()),
@@ -77,13 +86,17 @@ pub(super) fn namespaces(all: &Identified) -> Vec<NamespaceRow> {
     all.namespaces.iter().map(|((who, number), of)| namespace_row(who, *number, of)).collect()
 }
 
-fn namespace_row((host, address, subsystem): &Who, namespace: u32, of: &Namespace) -> NamespaceRow {
+fn namespace_row((host, address, subsystem, which): &Who, namespace: u32, of: &Namespace) -> NamespaceRow {
     let (id, size) = (of.identity.as_ref().map(|(id, _)| id), of.block_bytes());
     let bytes = |blocks: u64| size.and_then(|size| blocks.checked_mul(size));
     NamespaceRow {
         host: host.to_string(),
         controller: address.to_string(),
         subsystem: subsystem.as_deref().map(str::to_owned),
+        controller_id: match which {
+            Which::Id(id) => Some(*id),
+            Which::Unknown | Which::OfAdmin(_) => None,
+        },
         namespace,
         block_bytes: size,
         metadata_bytes: of.identity.as_ref().and_then(|(_, format)| *format).map(|format| format.ms().0),
@@ -125,8 +138,16 @@ pub(super) fn discovered(all: &Identified) -> Vec<SubsystemRow> {
 /// What stands out, with what to do.
 pub(super) fn findings(report: &Report) -> Vec<String> {
     let mut all = Vec::new();
+    // A number tells controllers apart where there are several.
+    let which = |host: &str, controller: &str, id: Option<u16>| {
+        let here = report.controllers.iter().filter(|row| row.host == host && row.controller == controller);
+        match id.filter(|_| here.count() > 1) {
+            Some(id) => format!("{host} → {controller}, controller {id}"),
+            None => format!("{host} → {controller}"),
+        }
+    };
     for row in &report.controllers {
-        let who = format!("{} → {}", row.host, row.controller);
+        let who = which(&row.host, &row.controller, row.controller_id);
         if let Some(warnings) = row.warnings.as_ref().filter(|warnings| !warnings.is_empty()) {
             all.push(format!("{who}: the controller warns in its SMART log: {}", warnings.join(", ")));
         }
@@ -135,8 +156,9 @@ pub(super) fn findings(report: &Report) -> Vec<String> {
         let is_good = |state: &String| NvmeAnaState::OPTIMIZED.name() == Some(state.as_str());
         if let Some(state) = row.ana_state.as_ref().filter(|state| !is_good(state)) {
             all.push(format!(
-                "{} → {}: the controller says that namespace {} is \"{state}\" through it (ANA): another path is better, or its target is in trouble",
-                row.host, row.controller, row.namespace,
+                "{}: the controller says that namespace {} is \"{state}\" through it (ANA): another path is better, or its target is in trouble",
+                which(&row.host, &row.controller, row.controller_id),
+                row.namespace,
             ));
         }
     }

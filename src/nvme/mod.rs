@@ -13,7 +13,6 @@ mod rows;
 use std::{
     collections::{BTreeMap, HashMap},
     hash::RandomState,
-    sync::Arc,
 };
 
 use crate::{
@@ -24,7 +23,7 @@ use crate::{
     wire::{self, Aeth, Bth, CmRep, CmReq, NvmeCmReq, Reth},
 };
 use capsule::{CQE, Command, Cqe, Sqe};
-use data::{Gathering, Identified};
+use data::{Gathering, Identified, Who};
 use queue::Queue;
 
 pub use rows::{
@@ -58,8 +57,8 @@ pub struct Commands {
     not_followed: u64,
 }
 
-/// Commands of one kind: of this host to this controller and subsystem, on the admin queue or not, to this namespace.
-type Kind = (Address, Address, Option<Arc<str>>, bool, Command, Option<u32>);
+/// Commands of one kind: of this host to this controller, on the admin queue or not, to this namespace.
+type Kind = (Who, bool, Command, Option<u32>);
 
 #[derive(Debug)]
 struct Way {
@@ -87,6 +86,8 @@ struct Request {
     host_qp: u32,
     queue: u16,
     entries: u32,
+    /// Of an I/O queue; hosts before version 1.1 say none.
+    controller_id: Option<u16>,
 }
 
 /// What is read of a packet.
@@ -168,6 +169,7 @@ impl Commands {
             if let Some(at) = self.add_queue(to) {
                 let of = &mut self.queues[at];
                 (of.is_proved, of.number, of.entries) = (true, Some(request.queue), Some(request.entries));
+                of.controller_id = request.controller_id;
                 self.bind(at, request.host_qp);
             }
         }
@@ -323,8 +325,7 @@ impl Commands {
     fn count(&mut self, at: usize, done: queue::Done) {
         let of = &self.queues[at];
         if done.is_counted {
-            let kind =
-                (of.host, of.controller, of.subsystem.clone(), of.is_admin(), done.command, done.namespace);
+            let kind = (of.who(), of.is_admin(), done.command, done.namespace);
             if let Some((_, blocks)) = done.blocks.filter(|_| !done.status.is_error()) {
                 match self.blocks.get_mut(&kind) {
                     Some(sum) => *sum = sum.saturating_add(blocks.into()),
@@ -354,6 +355,7 @@ impl Request {
             host_qp: req.local_qpn().0,
             queue: asks.qid().0,
             entries: u32::from(asks.hsqsize().0) + 1,
+            controller_id: Some(asks.cntlid().0).filter(|&id| id != 0 && asks.qid().0 != 0),
         })
     }
 }

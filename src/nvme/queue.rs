@@ -9,7 +9,7 @@ use std::{
 use super::{
     Packet,
     capsule::{Command, Cqe, Data, SQE, Sqe, Status},
-    data::{Gathered, Gathering, Identified, Who, until_zero},
+    data::{Gathered, Gathering, Identified, Which, Who, until_zero},
 };
 use crate::{
     dissect::Address,
@@ -31,6 +31,10 @@ pub(super) struct Queue {
     pub(super) subsystem: Option<Arc<str>>,
     /// The host's name, of Connect.
     pub(super) host_name: Option<Arc<str>>,
+    /// The number of the controller, of Connect, its response, the set-up or Identify Controller.
+    pub(super) controller_id: Option<u16>,
+    /// Its Connect was captured.
+    pub(super) has_connect: bool,
     /// The place of the queue, for the data of its commands.
     at: usize,
     pub(super) keep_alive_ms: Option<u32>,
@@ -127,6 +131,8 @@ impl Queue {
             entries: None,
             subsystem: None,
             host_name: None,
+            controller_id: None,
+            has_connect: false,
             at,
             keep_alive_ms: None,
             is_proved: false,
@@ -164,9 +170,19 @@ impl Queue {
         known.or(self.has_admin_commands.then_some(true))
     }
 
-    /// Of whom its commands are.
+    /// Of whom its commands are: what is learned later changes no number here, so that commands of one kind stay together.
     pub(super) fn who(&self) -> Who {
-        (self.host, self.controller, self.subsystem.clone())
+        let which = match self.controller_id {
+            _ if self.is_lone_admin() => Which::OfAdmin(self.at),
+            Some(id) => Which::Id(id),
+            None => Which::Unknown,
+        };
+        (self.host, self.controller, self.subsystem.clone(), which)
+    }
+
+    /// Whether it is the admin queue of a controller that nothing named in time.
+    pub(super) fn is_lone_admin(&self) -> bool {
+        !self.has_connect && self.is_admin_for_sure() == Some(true)
     }
 
     pub(super) fn has_open(&self, id: u16) -> bool {
@@ -183,7 +199,7 @@ impl Queue {
         let command = sqe.command();
         self.has_admin_commands |= command.is_of_admin();
         if let Some(connect) = sqe.connect() {
-            self.is_proved = true;
+            (self.is_proved, self.has_connect) = (true, true);
             (self.number, self.entries) = (Some(connect.queue), Some(connect.entries));
             if connect.queue == 0 {
                 self.keep_alive_ms = Some(connect.keep_alive_ms);
@@ -295,6 +311,11 @@ impl Queue {
         if response.status().is_error() || !self.is_nvme && !self.is_proved {
             return;
         }
+        let told = match open.gives {
+            Some(Gives::ControllerId) => Some(response.value() as u16),
+            _ => gathered.as_ref().and_then(Gathered::controller_id).filter(|_| self.controller_id.is_none()),
+        };
+        self.controller_id = told.or(self.controller_id);
         if let Some(gathered) = &gathered {
             identified.learn(&self.who(), gathered);
         }

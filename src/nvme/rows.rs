@@ -1,10 +1,10 @@
 //! The commands as rows, and what they say in a sentence.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashMap, hash::RandomState, sync::Arc};
 
 use super::{
     Commands, Kind,
-    data::Identified,
+    data::{Which, Who},
     identity,
     queue::{Done, Queue},
 };
@@ -78,6 +78,8 @@ records! {
         pub subsystem: Option<String>,
         /// The host's NVMe qualified name; `None` where Connect's data was not captured.
         pub host_nqn: Option<String>,
+        /// The controller's number; `None` where no Connect, set-up or Identify Controller says it.
+        pub controller_id: Option<u16>,
         /// Its number, 0 of the admin queue; `None` where its set-up was not captured and no response names it.
         pub queue: Option<u16>,
         /// The host's queue pair; `None` where no packet of the controller shows it.
@@ -119,8 +121,10 @@ records! {
         pub controller: String,
         /// The subsystem's NVMe qualified name; `None` where Connect's data was not captured.
         pub subsystem: Option<String>,
-        /// The controller's number, which the response to Connect gives.
+        /// The controller's number, which the response to Connect gives, or Identify Controller.
         pub controller_id: Option<u16>,
+        /// Its queues' places in [`Report::queues`]; without those of which nothing says whose they are.
+        pub queues: Vec<usize>,
         /// The host's identifier of Connect's data, in hexadecimal.
         pub host_id: Option<String>,
         /// The keep-alive timeout in milliseconds, of Connect or Set Features; 0: none.
@@ -163,6 +167,8 @@ records! {
         pub controller: String,
         /// The subsystem's NVMe qualified name; `None` where Connect's data was not captured.
         pub subsystem: Option<String>,
+        /// The controller's number; `None` where nothing says it.
+        pub controller_id: Option<u16>,
         /// Its number.
         pub namespace: u32,
         /// Bytes of a block, without metadata: of Identify Namespace, else of Reads and Writes, which name bytes and blocks.
@@ -222,6 +228,8 @@ records! {
         pub controller: String,
         /// The subsystem's name.
         pub subsystem: Option<String>,
+        /// The controller's number; `None` where nothing says it: queues of several controllers may have had these commands.
+        pub controller_id: Option<u16>,
         /// Whether the admin queue had them.
         pub is_admin: bool,
         /// The namespace; `None` of Fabrics commands.
@@ -351,26 +359,86 @@ impl Report {
     }
 }
 
-pub(super) fn report(all: Commands) -> Report {
+/// What is known of controllers at the end of the capture.
+struct Known<'a> {
+    queues: &'a [Queue],
+    /// The admin queues of a host and a controller's address whose Connect was not captured.
+    lone_admins: HashMap<[Address; 2], Vec<&'a Queue>, RandomState>,
+    /// The subsystem of a controller's number there; `None` where several have it.
+    subsystems: HashMap<([Address; 2], u16), Option<&'a Arc<str>>, RandomState>,
+}
+
+impl<'a> Known<'a> {
+    fn of(queues: &'a [Queue]) -> Known<'a> {
+        let (mut lone_admins, mut subsystems) = (HashMap::<_, Vec<_>, _>::default(), HashMap::default());
+        for queue in queues.iter().filter(|queue| queue.is_nvme) {
+            let here = [queue.host, queue.controller];
+            if queue.is_lone_admin() {
+                lone_admins.entry(here).or_default().push(queue);
+            }
+            if let (Some(id), Some(name)) = (queue.controller_id, &queue.subsystem) {
+                let known = subsystems.entry((here, id)).or_insert(Some(name));
+                *known = known.filter(|known| *known == name);
+            }
+        }
+        Known { queues, lone_admins, subsystems }
+    }
+
+    /// The number that the row of a controller shows.
+    fn id(&self, who: &Who) -> Option<u16> {
+        match who.3 {
+            Which::Unknown => None,
+            Which::Id(id) => Some(id),
+            Which::OfAdmin(at) => self.queues.get(at)?.controller_id,
+        }
+    }
+
+    /// The controller whose data is that of this one, too. A queue without a Connect is of a controller whose admin queue has none: the data of
+    /// the only one is taken for that.
+    fn whole(&self, who: &Who) -> Who {
+        let &(host, controller, ref subsystem, which) = who;
+        let here = [host, controller];
+        let id = match (which, self.lone_admins.get(&here).map(Vec::as_slice)) {
+            (Which::Id(id), _) => Some(id),
+            (Which::OfAdmin(_), _) => self.id(who),
+            (Which::Unknown, Some(&[admin])) if subsystem.is_none() => return self.whole(&admin.who()),
+            (Which::Unknown, _) => None,
+        };
+        let named = || self.subsystems.get(&(here, id?)).copied().flatten().cloned();
+        (host, controller, subsystem.clone().or_else(named), id.map_or(which, Which::Id))
+    }
+}
+
+pub(super) fn report(mut all: Commands) -> Report {
+    let queues = std::mem::take(&mut all.queues);
+    let known = Known::of(&queues);
+    all.identified.rename(|who| known.whole(who));
     let end = all.span.map_or(0, |[_, end]| end);
-    let mut places = vec![None; all.queues.len()];
+    let mut places = vec![None; queues.len()];
     let mut shown: Vec<&Queue> = Vec::new();
-    for (at, queue) in all.queues.iter().enumerate().filter(|(_, queue)| queue.is_nvme) {
+    for (at, queue) in queues.iter().enumerate().filter(|(_, queue)| queue.is_nvme) {
         places[at] = Some(shown.len());
         shown.push(queue);
     }
-    let queues: Vec<QueueRow> = shown.iter().map(|queue| queue_row(queue, end)).collect();
-    let operation = |of: (&Kind, &Sums)| operation_row(of, &all);
+    let sizes: Vec<Who> = shown.iter().map(|queue| known.whole(&queue.who())).collect();
+    // What is known for sure.
+    let sure = |queue: &&Queue| Some(queue.who()).filter(|who| who.3 != Which::Unknown);
+    let whose: Vec<Option<Who>> =
+        shown.iter().map(|queue| sure(queue).map(|who| known.whole(&who))).collect();
+    let rows: Vec<QueueRow> = shown.iter().map(|queue| queue_row(queue, end)).collect();
+    let operation = |of: (&Kind, &Sums)| operation_row(of, &all, &known);
     let mut operations: Vec<OperationRow> = all.operations.iter().map(operation).collect();
     operations.sort_by_key(|row| (row.is_admin, std::cmp::Reverse(row.time.latency_ns)));
     let command = |(at, done): &(usize, Done)| {
         let place = places.get(*at).copied().flatten()?;
-        Some(command_row(done, place, shown.get(place)?, &all.identified))
+        let size = done.namespace.filter(|_| done.blocks.is_some());
+        let size = size.and_then(|namespace| all.identified.block_bytes(sizes.get(place)?, namespace));
+        Some(command_row(done, place, shown.get(place)?, size))
     };
     let mut report = Report {
         schema: SCHEMA.into(),
-        queues,
-        controllers: identity::controllers(&all.identified),
+        queues: rows,
+        controllers: identity::controllers(&all.identified, &whose),
         namespaces: identity::namespaces(&all.identified),
         discovered: identity::discovered(&all.identified),
         operations,
@@ -393,6 +461,7 @@ fn queue_row(queue: &Queue, end: i64) -> QueueRow {
         host: queue.host.to_string(),
         controller: queue.controller.to_string(),
         subsystem: queue.subsystem.as_deref().map(str::to_owned),
+        controller_id: queue.controller_id,
         host_nqn: queue.host_name.as_deref().map(str::to_owned),
         queue: queue.number,
         host_qp: queue.host_qp,
@@ -412,12 +481,12 @@ fn queue_row(queue: &Queue, end: i64) -> QueueRow {
     }
 }
 
-fn operation_row((kind, sums): (&Kind, &Sums), all: &Commands) -> OperationRow {
-    let &(host, controller, ref subsystem, is_admin, command, namespace) = kind;
+fn operation_row((kind, sums): (&Kind, &Sums), all: &Commands, known: &Known<'_>) -> OperationRow {
+    let &(ref who, is_admin, command, namespace) = kind;
+    let &(host, controller, ref subsystem, _) = who;
     let [per_second, data_per_second] = sums.per_second();
     let blocks = all.blocks.get(kind).copied();
-    let who = (host, controller, subsystem.clone());
-    let size = namespace.and_then(|namespace| all.identified.block_bytes(&who, namespace));
+    let size = namespace.and_then(|namespace| all.identified.block_bytes(&known.whole(who), namespace));
     let block_bytes = blocks.zip(size).and_then(|(blocks, size)| blocks.checked_mul(size));
     let is_moved = command.direction() != DataDirection::None && sums.bytes > 0;
     // In the same time.
@@ -430,6 +499,7 @@ fn operation_row((kind, sums): (&Kind, &Sums), all: &Commands) -> OperationRow {
         host: address(host),
         controller: address(controller),
         subsystem: subsystem.as_deref().map(str::to_owned),
+        controller_id: known.id(who),
         is_admin,
         namespace,
         command: command.name(is_admin).into_owned(),
@@ -462,9 +532,7 @@ fn failed(shown: &[&Queue]) -> Vec<FailedRow> {
     rows.collect()
 }
 
-fn command_row(done: &Done, at: usize, queue: &Queue, identified: &Identified) -> CommandRow {
-    let size = done.namespace.filter(|_| done.blocks.is_some());
-    let size = size.and_then(|namespace| identified.block_bytes(&queue.who(), namespace));
+fn command_row(done: &Done, at: usize, queue: &Queue, size: Option<u64>) -> CommandRow {
     CommandRow {
         queue: at,
         frame: done.frame,

@@ -89,6 +89,8 @@ records! {
         pub sets_ce: bool,
         /// What became of the packets' ICRCs.
         pub icrc: Icrc,
+        /// What became of the packets' VCRCs, which native InfiniBand has; `None` where none was captured.
+        pub vcrc: Option<Vcrc>,
         /// Packets by the name of their operation code.
         pub opcodes: BTreeMap<String, u64>,
         /// Messages that the requests carry.
@@ -351,6 +353,15 @@ records! {
         pub bad: u64,
         /// It was not verified: the frame is cut, or verification is off.
         pub unchecked: u64,
+    }
+
+    /// Packets of native InfiniBand by the state of their VCRC, which each link computes anew. Of others none was captured.
+    #[derive(Copy, Eq)]
+    pub struct Vcrc {
+        /// It is right.
+        pub good: u64,
+        /// It is wrong.
+        pub bad: u64,
     }
 
     /// Messages of a flow's requests.

@@ -100,6 +100,7 @@ pub fn trouble(flow: &Flow) -> u64 {
         (1, stream(&flow.requests)),
         (1, stream(&flow.responses)),
         (10, flow.icrc.bad),
+        (10, flow.vcrc.map_or(0, |of| of.bad)),
         (10, flow.messages.broken),
     ])
 }

@@ -475,6 +475,7 @@ terms! {
         PartialPath = "partial_path" "the tap is on one of several paths": "The tap is on one of several paths.",
         CaptureLoss = "capture_loss" "the capture lost packets": "The capture itself lost packets.",
         Truncated = "truncated" "frames were cut": "The capture has cut frames.",
+        NoVcrc = "no_vcrc" "no packet was captured with its VCRC": "No packet was captured with its VCRC.",
         Midstream = "midstream" "the capture began or ended in the middle": "The capture began, or ended, in the middle.",
         Unpaired = "unpaired" "the opposite flow is not known": "The opposite flow is not known.",
         NoPfcVisibility = "no_pfc_visibility" "captures of this kind show no pause frames": "The capture has no pause frames at all: captures of this kind often cannot show them.",

@@ -128,6 +128,20 @@ fn made_by_hand(found: &mut Found) {
     frame(&mut analysis, 1, &fragment.build());
     look("fragments", analysis, found);
 
+    // One VCRC of native InfiniBand is wrong, then all are.
+    for wrong in [3..4, 0..20] {
+        let mut analysis = Analysis::new(Options::default());
+        for n in 0..20u32 {
+            let bth = Bth::default().with_opcode(Opcode::RC_SEND_ONLY).with_dest_qp(Qpn(7)).with_psn(Psn(n));
+            let mut bytes = craft::Packet::ib(1, 2).push(bth).payload(vec![0; 64]).build().to_vec();
+            let last = bytes.len() - 1;
+            bytes[last] ^= u8::from(wrong.contains(&n));
+            let (time, link) = (Time(n.into()), rdmawire::dissect::Link::INFINIBAND);
+            analysis.push(&Record { time, link, interface: 0, wire_len: bytes.len() as u32, frame: &bytes });
+        }
+        look("wrong VCRCs", analysis, found);
+    }
+
     // End 0 sent all that end 1 allowed, for 50 µs.
     let mut analysis = Analysis::new(Options::default());
     for (n, (port, fctbs, fccl)) in [(0, 0, 64), (1, 0, 64), (0, 64, 64), (1, 0, 128)].into_iter().enumerate()

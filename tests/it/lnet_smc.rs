@@ -274,6 +274,17 @@ fn lnet_is_known_in_both_orders() {
 /// A GET with its data, a PUT with its data, one that is refused, and one that fails.
 #[test]
 fn transfers_of_lnet_are_commands() {
+    for orders in [[false, false], [true, true], [false, true], [true, false]] {
+        transfers_are_commands(orders);
+    }
+}
+
+/// Of a client and a server: whether their most significant byte comes first.
+fn transfers_are_commands([client, server]: [bool; 2]) {
+    let send = |from_client, psn, message: &[u8]| {
+        let is_big = if from_client { client } else { server };
+        send(from_client, psn, &if is_big { swapped(message) } else { message.to_vec() })
+    };
     let write = |from_client, psn, va, bytes: u32| {
         let reth = Reth::default().with_va(VirtualAddress(va)).with_r_key(RKey(7)).with_dma_len(bytes);
         packet(from_client, Opcode::RC_WRITE_ONLY, psn).push(reth).payload(vec![1; bytes as usize])
@@ -311,6 +322,66 @@ fn transfers_of_lnet_are_commands() {
     );
     let connection = &report.connections[0];
     assert_eq!((&*connection.protocol, connection.unanswered, connection.stray_replies), ("LNet", 1, 0));
+}
+
+/// A message, as a sender writes it whose most significant byte comes first.
+fn swapped(message: &[u8]) -> Vec<u8> {
+    let mut message = message.to_vec();
+    let of = LnetType(message[6]);
+    let mut numbers = vec![0..4, 4..6, 8..12, 12..16, 16..24, 24..32, 32..40, 40..48];
+    let mut memory = |at: usize| {
+        numbers.extend([at..at + 4, at + 4..at + 8]);
+        numbers.extend((0..2).map(|n| at + 8 + 12 * n).flat_map(|at| [at..at + 4, at + 4..at + 12]));
+    };
+    match of {
+        // Portals' header has one order everywhere, and a cookie goes back as it came.
+        LnetType::GET_REQ => memory(Lnet::LEN + LnetHeader::LEN + LnetCookie::LEN),
+        LnetType::PUT_ACK => memory(Lnet::LEN + LnetPutAck::LEN),
+        LnetType::CONNREQ => numbers.extend([48..50, 50..52, 52..56]),
+        LnetType::PUT_NAK | LnetType::PUT_DONE | LnetType::GET_DONE => numbers.push(56..60),
+        _ => {}
+    }
+    numbers.into_iter().for_each(|range| message[range].reverse());
+    message
+}
+
+/// What follows the header is in the order of the header.
+#[test]
+fn bodies_of_lnet_are_in_the_order_of_their_sender() {
+    let parameters = LnetParameters::default().with_queue_depth(Le(8)).with_max_fragments(Le(256));
+    for (message, kinds, filter) in [
+        (
+            lnet(LnetType::CONNREQ, &[parameters.bytes()]),
+            &[Kind::LnetBig, Kind::LnetParametersBig][..],
+            "lnet_parameters.queue_depth == 8 && lnet_parameters.max_fragments == 256",
+        ),
+        (
+            get_req(8),
+            &[
+                Kind::LnetBig,
+                Kind::LnetHeader,
+                Kind::LnetCookie,
+                Kind::LnetMemoryBig,
+                Kind::LnetFragmentBig,
+                Kind::LnetFragmentBig,
+            ],
+            "lnet_transfer.cookie == 8 && lnet_fragment.va == 0x8000 && lnet_memory.r_key == 7",
+        ),
+        (
+            lnet(LnetType::GET_DONE, &[&completion(8, 1536)]),
+            &[Kind::LnetBig, Kind::LnetCompletionBig],
+            "lnet_transfer.status == 1536",
+        ),
+    ] {
+        let message = swapped(&message);
+        let parts = Protocol::Lnet.read(Message { bytes: &message, len: Some(message.len()) });
+        assert!(parts.iter().map(|part| part.kind).eq(kinds.iter().copied()), "{parts:?}");
+        let built = send(true, 7, &message).build();
+        let d = dissect(Link::ETHERNET, &built, built.len() as u32);
+        let meta = rdmawire::filter::FrameMeta { number: 1, time_ns: 0, icrc: None };
+        let filter: Filter = filter.parse().unwrap();
+        assert!(filter.matches(&d, &meta), "{kinds:?}");
+    }
 }
 
 /// Both ends ask; cursors are not answered; a key that is refused is an error.

@@ -3,10 +3,11 @@
 use rdmawire::{
     capture::{self, Source},
     dissect::{Dissection, dissect},
+    icrc,
     nvme::{Commands, Report},
     opcode::Operation,
     report::DataDirection,
-    wire::{Header, Kind, RKey, Reth, VirtualAddress},
+    wire::{Bth, Header, Kind, Psn, Qpn, RKey, Reth, VirtualAddress},
 };
 
 use crate::support::{
@@ -337,4 +338,79 @@ fn rows_of_commands_tell_what_they_are_of() {
     assert!(
         all.queues.iter().all(|queue| queue.host_nqn.as_deref().is_some_and(|nqn| nqn.starts_with("nqn.")))
     );
+}
+
+/// The capture, and all of it again as of a second controller with this number: the same host, address and subsystem, other queue pairs.
+fn with_a_second_controller(id: u16) -> Report {
+    let connects: Vec<(u64, u16)> = report(CAPTURE, usize::MAX, |_, _| true)
+        .commands
+        .iter()
+        .filter(|row| row.command == "Connect")
+        .map(|row| (row.frame, row.command_id))
+        .collect();
+    let (mut commands, mut source) = (Commands::keeping(0), capture::open(CAPTURE.as_ref()).unwrap());
+    let (mut number, mut waiting) = (0, Vec::new());
+    while let Some(record) = source.next().unwrap() {
+        number += 1;
+        waiting.extend(connects.iter().filter(|(frame, _)| *frame == number).map(|(_, id)| *id));
+        let d = dissect(record.link, record.frame, record.wire_len);
+        if d.has(Kind::Mad) {
+            continue;
+        }
+        commands.push(number, &record, &d);
+        let Some((bth, at)) = d.get::<Bth>().copied().zip(d.offset(Kind::Bth)) else { continue };
+        let mut frame = record.frame.to_vec();
+        let other = bth
+            .with_dest_qp(Qpn(bth.dest_qp().0 ^ 0x80_0000))
+            .with_psn(Psn((bth.psn().0 + 0x40_0000) & 0xff_ffff));
+        frame[at..at + Bth::LEN].copy_from_slice(other.bytes());
+        // The response to Connect says the controller's number.
+        if let [payload @ .., low, high, _, _] = d.payload()
+            && payload.len() == 12
+            && d.opcode().is_some_and(|code| code.shape().operation == Some(Operation::Send))
+            && let Some(place) = waiting.iter().position(|id| id.to_le_bytes() == [*low, *high])
+        {
+            waiting.swap_remove(place);
+            let at = at + Bth::LEN + d.chain().total_len();
+            frame[at..at + 2].copy_from_slice(&id.to_le_bytes());
+        }
+        let right = icrc::compute(&dissect(record.link, &frame, record.wire_len)).unwrap();
+        let end = frame.len();
+        frame[end - 4..].copy_from_slice(&right);
+        let record = capture::Record { frame: &frame, ..record };
+        commands.push(number, &record, &dissect(record.link, record.frame, record.wire_len));
+    }
+    commands.finish()
+}
+
+/// A host may have several controllers of a subsystem at one address: their numbers tell them apart.
+#[test]
+fn controllers_of_one_host_are_told_apart() {
+    let disk = Some("nqn.2026-11.lab:ram");
+    let all = with_a_second_controller(7);
+    let of_disk = || all.controllers.iter().filter(|row| row.subsystem.as_deref() == disk);
+    let ids: Vec<_> =
+        of_disk().map(|row| (row.controller_id, row.queues.len(), row.model.is_some())).collect();
+    assert_eq!(ids, [(Some(1), 2, true), (Some(7), 2, true)]);
+    for row in of_disk() {
+        assert!(row.queues.iter().all(|&at| all.queues[at].controller_id == row.controller_id), "{row:?}");
+    }
+    let spaces: Vec<_> = all.namespaces.iter().map(|row| (row.controller_id, row.blocks)).collect();
+    assert_eq!(spaces, [(Some(1), Some(0x2_0000)), (Some(7), Some(0x2_0000))]);
+    let reads = all.operations.iter().filter(|row| row.command == "Read" && !row.is_admin);
+    let reads: Vec<_> = reads
+        .map(|row| (row.controller_id, row.completed, row.block_bytes == Some(row.data_bytes)))
+        .collect();
+    assert!(reads.contains(&(Some(1), 99, true)) && reads.contains(&(Some(7), 99, true)), "{reads:?}");
+    assert_eq!(reads.len(), 2);
+}
+
+/// Without any Connect, the admin queue is the controller, and Identify says its number; nothing says whose an I/O queue is.
+#[test]
+fn a_controller_without_connect_is_that_of_its_admin_queue() {
+    let one = report(CAPTURE, usize::MAX, |number, d| number > 200 && !d.has(Kind::Mad));
+    let [row] = &one.controllers[..] else { panic!("{:#?}", one.controllers) };
+    assert_eq!((row.controller_id, row.queues.len()), (Some(1), 1));
+    let read = one.operations.iter().find(|row| row.command == "Read" && !row.is_admin).unwrap();
+    assert_eq!((read.controller_id, read.block_bytes), (None, Some(read.data_bytes)));
 }

@@ -420,3 +420,64 @@ fn marks_on_tunnels_count() {
         assert_eq!(marked_of(format!("{unmarked}{}", roce(2))), [(0, 2); 2], "{unmarked}");
     }
 }
+
+/// VCRCs of native InfiniBand are counted beside ICRCs: a wrong one is a finding, and where nearly all are wrong, they say nothing. Without any there is
+/// no count, and the reason.
+#[test]
+fn wrong_vcrcs_are_counted() {
+    let packet = |psn: u32| {
+        recipe::parse(&format!("lrh / bth opcode=rc-send-only dest_qp=0x11 psn={psn} / payload 64"))
+            .unwrap()
+            .build()
+            .to_vec()
+    };
+    let analysis = |is_bad: fn(u32) -> bool, cut: usize| {
+        let mut analysis = Analysis::new(Options::default());
+        for psn in 0..20 {
+            let mut frame = packet(psn);
+            if is_bad(psn) {
+                *frame.last_mut().unwrap() ^= 1;
+            }
+            let (wire_len, kept) = (frame.len() as u32, frame.len() - cut);
+            let (time, link) = (Time(psn.into()), Link::INFINIBAND);
+            analysis.push(&Record { time, link, interface: 0, wire_len, frame: &frame[..kept] });
+        }
+        analysis.end()
+    };
+    let of = |ended: &Ended| {
+        let report = ended.report();
+        let flow = report.flows.row(0).unwrap().into_owned();
+        let found: Vec<String> = report.head.findings.iter().map(|one| one.id.to_string()).collect();
+        (flow.vcrc.map(|of| [of.good, of.bad]), flow.icrc.bad, flow.why.get("vcrc").copied(), found)
+    };
+    let (counts, icrcs, _, found) = of(&analysis(|psn| psn % 10 == 3, 0));
+    assert_eq!((counts, icrcs), (Some([18, 2]), 0));
+    assert!(found.contains(&"vcrc".to_owned()) && !found.contains(&"vcrc.global".to_owned()), "{found:?}");
+    let (counts, _, _, found) = of(&analysis(|_| true, 0));
+    assert_eq!(counts, Some([0, 20]));
+    assert!(found.contains(&"vcrc.global".to_owned()) && !found.contains(&"vcrc".to_owned()), "{found:?}");
+    let (counts, _, why, found) = of(&analysis(|_| true, 2));
+    assert_eq!((counts, why), (None, Some(rdmawire::report::Reason::NoVcrc)));
+    assert!(!found.iter().any(|id| id.starts_with("vcrc")), "{found:?}");
+    // RoCE has none: there is no figure, and no reason to give.
+    let roce = recipe::parse("eth / ipv4 / udp / bth opcode=rc-send-only dest_qp=0x11 / payload 64")
+        .unwrap()
+        .build();
+    let ended = analyzed(Options::default(), &[(Link::ETHERNET, &roce)]);
+    let flow = ended.report().flows.row(0).unwrap().into_owned();
+    assert!(flow.vcrc.is_none() && !flow.why.contains_key("vcrc"));
+}
+
+/// A VCRC is computed eight bytes at a time: where its parts are divided makes no difference.
+#[test]
+fn a_vcrc_of_parts_is_that_of_the_whole() {
+    let bytes: Vec<u8> = (0..100u32).map(|n| (n * 37 + 11) as u8).collect();
+    for len in 0..bytes.len() {
+        let whole = icrc::vcrc(&bytes[..len]);
+        for at in 0..=len {
+            assert_eq!(icrc::vcrc_of_parts(&[&bytes[..at], &bytes[at..len]]), whole, "{len} {at}");
+        }
+        let by_bytes: Vec<&[u8]> = bytes[..len].chunks(1).collect();
+        assert_eq!(icrc::vcrc_of_parts(&by_bytes), whole, "{len}");
+    }
+}

@@ -6,7 +6,7 @@ use crate::support::trace;
 use rdmawire::{
     analyze::{Analysis, Options},
     capture::{Record, Time},
-    craft::{Channel, Dialog, Endpoint, Packet, Path},
+    craft::{Channel, Dialog, Endpoint, Management, Packet, Path},
     dissect::{Encapsulation, Link},
     opcode::Opcode,
     report::{Closing, Finding, PairedBy, Reason, Report, Service, Setup, SetupOutcome, Side},
@@ -481,4 +481,49 @@ fn a_connection_runs_on_the_path_that_its_request_names() {
     // Without a path, the LIDs are those of the datagrams: these flows are others.
     let report = run(false);
     assert!(report.connections.iter().all(|one| one.paired_by != PairedBy::Cm), "{:#?}", report.connections);
+}
+
+/// Both directions of a connection may have other LIDs of the two ports (LMC). An answer with a port's first LID and its LMC proves that, before the flows or
+/// behind their first packets; without one, LIDs are of different ports.
+#[test]
+fn lids_of_one_port_belong_together() {
+    let end = |lid: u16| Endpoint::new(Ipv4Addr::new(10, 0, 0, lid as u8)).lid(lid);
+    let path = |from, to| Path::new(Encapsulation::Ib, end(from), end(to));
+    let port = |lid: u16, lmc: u8, status: u16| {
+        let info = PortInfo::default().with_lid(Lid(lid)).with_lmc(lmc).with_port_state(PortState::ACTIVE);
+        let answer = Management::get(path(1, 2), MgmtClass::SUBN_LID).method(MadMethod::GET_RESP);
+        answer.directed(&[1], &[1], info).edit(|mad: MadDirected| mad.with_status(Hex16(status)))
+    };
+    // `told`: the answers, and after how many packets they come.
+    let run = |told: &[Packet], after: usize| {
+        let there = Channel::rc(path(5, 10), Qpn(0x11), Qpn(0x22));
+        // On its way back, each end has another LID.
+        let back = Channel::rc(path(9, 4), Qpn(0x22), Qpn(0x11));
+        let mut packets = Vec::new();
+        for psn in 100..104 {
+            packets.push(there.headers(Opcode::RC_SEND_ONLY, Psn(psn)).payload(vec![1; 64]));
+            packets.push(back.headers(Opcode::RC_ACKNOWLEDGE, Psn(psn)));
+        }
+        packets.splice(after..after, told.iter().cloned());
+        let mut analysis = Analysis::new(Options::default());
+        for (n, packet) in packets.iter().enumerate() {
+            let (frame, wire_len) = (packet.build(), packet.wire_len());
+            let (time, link) = (Time(n as i64 * MS), packet.link());
+            analysis.push(&Record { time, link, interface: 0, wire_len, frame: &frame });
+        }
+        let report = analysis.finish();
+        report.connections.iter().filter(|one| one.paired_by == PairedBy::Psn).count()
+    };
+    let both = [port(4, 2, 0), port(8, 2, 0)];
+    for after in [0, 3] {
+        assert_eq!(run(&both, after), 1, "{after}");
+    }
+    assert_eq!(run(&[], 0), 0);
+    assert_eq!(run(&both[..1], 0), 0);
+    // Another port's LIDs, a first LID that is none, and an answer that failed.
+    assert_eq!(run(&[port(4, 2, 0), port(8, 0, 0)], 0), 0);
+    assert_eq!(run(&[port(4, 2, 0), port(9, 1, 0)], 0), 0);
+    assert_eq!(run(&[port(4, 2, 0), port(8, 2, 0x1c)], 0), 0);
+    // Two ports that contradict each other: the first one stays.
+    assert_eq!(run(&[port(4, 2, 0), port(8, 1, 0), port(8, 2, 0)], 0), 0);
 }

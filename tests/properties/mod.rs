@@ -75,7 +75,8 @@ macro_rules! for_each_header {
             NvmeCqe NvmeConnectData NvmeIdController NvmeIdAbilities NvmeIdSubsystem NvmeIdFabrics NvmeIdNamespace NvmeLbaFormat NvmeNsIdentifier
             NvmeSmartLog NvmeAnaLog NvmeAnaGroup NvmeDiscoveryLog NvmeDiscoveryEntry Iser Iscsi IscsiCommand IscsiResponse IscsiLoginReq IscsiLoginRsp IscsiRequest IscsiReply Srp SrpCmd SrpRsp SrpDescriptor SrpIndirect SrpLoginReq SrpLoginRsp SrpLoginRej SmbdNegotiateReq
             SmbdNegotiateRsp SmbdData Smb2 Smb2Buffer Rds SmcLlc SmcLlc2 SmcConfirmLink SmcAddLink SmcDeleteLink SmcTestLink SmcConfirmRkey SmcDeleteRkey SmcOther SmcCdc
-            Lnet LnetBig LnetParameters LnetHeader LnetCookie LnetPutAck LnetMemory LnetFragment LnetCompletion IpoibHeader IpoibArp IpoibIpv4 IpoibIpv6
+            Lnet LnetBig LnetParameters LnetParametersBig LnetHeader LnetCookie LnetPutAck LnetMemory LnetMemoryBig LnetFragment LnetFragmentBig
+            LnetCompletion LnetCompletionBig IpoibHeader IpoibArp IpoibIpv4 IpoibIpv6
         )
     };
 }

@@ -317,15 +317,26 @@ pub fn vcrc(bytes: &[u8]) -> [u8; 2] {
 
 /// The variant CRC of several runs of bytes, in wire order.
 pub fn vcrc_of_parts(parts: &[&[u8]]) -> [u8; 2] {
-    let bytes = parts.iter().flat_map(|part| part.iter());
-    let crc = bytes.fold(0xffff, |crc: u16, &byte| VCRC_TABLE[(crc as u8 ^ byte) as usize] ^ crc >> 8);
-    (!crc).to_le_bytes()
+    (!parts.iter().fold(0xffff, |crc, part| vcrc_on(crc, part))).to_le_bytes()
 }
 
-static VCRC_TABLE: [u16; 256] = {
+/// Goes on with a CRC: eight bytes at a time, each with its table.
+fn vcrc_on(crc: u16, bytes: &[u8]) -> u16 {
+    let (eights, rest) = bytes.as_chunks::<8>();
+    let crc = eights.iter().fold(crc, |crc, eight| {
+        let [low, high] = crc.to_le_bytes();
+        let [a, b, c, d, e, f, g, h] = *eight;
+        let of = |table: usize, byte: u8| VCRC_TABLES[table][byte as usize];
+        of(7, a ^ low) ^ of(6, b ^ high) ^ of(5, c) ^ of(4, d) ^ of(3, e) ^ of(2, f) ^ of(1, g) ^ of(0, h)
+    });
+    rest.iter().fold(crc, |crc, &byte| VCRC_TABLES[0][(crc as u8 ^ byte) as usize] ^ crc >> 8)
+}
+
+/// What a byte does to the CRC, and what it does with one to seven bytes behind it.
+static VCRC_TABLES: [[u16; 256]; 8] = {
     // 0x100b with its bits reversed.
     const POLYNOMIAL: u16 = 0xd008;
-    let mut table = [0; 256];
+    let mut tables = [[0; 256]; 8];
     let mut i = 0;
     while i < 256 {
         let (mut crc, mut bit) = (i as u16, 0);
@@ -333,10 +344,20 @@ static VCRC_TABLE: [u16; 256] = {
             crc = if crc & 1 == 1 { crc >> 1 ^ POLYNOMIAL } else { crc >> 1 };
             bit += 1;
         }
-        table[i] = crc;
+        tables[0][i] = crc;
         i += 1;
     }
-    table
+    let mut n = 1;
+    while n < 8 {
+        let mut i = 0;
+        while i < 256 {
+            let crc: u16 = tables[n - 1][i];
+            tables[n][i] = tables[0][(crc & 0xff) as usize] ^ crc >> 8;
+            i += 1;
+        }
+        n += 1;
+    }
+    tables
 };
 
 /// Ethernet's frame check sequence of these bytes, in wire order (IEEE 802.3, 3.2.9).

@@ -33,7 +33,7 @@ use super::{
 use crate::{
     capture::{Record, Time},
     dissect::Dissection,
-    icrc::State,
+    icrc::{self, State},
     opcode::Operation,
 };
 use headers::Shortened;
@@ -118,7 +118,10 @@ impl Analysis {
             self.note_mirror_copy(MirrorCopy::of_dissection(d).as_ref());
         }
         let Analysis { tracker, metrics, .. } = self;
-        let facts = Facts::of(record, d, icrc).map(|facts| tracker.look_for_trimming(facts, d));
+        let facts = Facts::of(record, d, icrc).map(|facts| {
+            let vcrc = tracker.options.checked(|| icrc::verify_vcrc(d));
+            tracker.look_for_trimming(facts, d).with_vcrc(vcrc)
+        });
         let icrc = facts.as_ref().map_or(icrc, Facts::icrc);
         tracker.capture.count(&Frame::of(record, d, icrc));
         tracker.enter_window(record.time.0, metrics);

@@ -391,10 +391,15 @@ impl Tracker {
         }
         if facts.opcode().service() == Service::Ud
             && let (Some(key), Some(d)) = (facts.key(), whole)
-            && key.dest_qp() == 1
+            && key.dest_qp() <= 1
         {
-            self.on_management(d, key, facts.time());
-            metrics.on_management(facts, d, self.number());
+            if d.has(Kind::PortInfo) {
+                self.connections.on_subnet(d);
+            }
+            if key.dest_qp() == 1 {
+                self.on_management(d, key, facts.time());
+                metrics.on_management(facts, d, self.number());
+            }
         }
     }
 

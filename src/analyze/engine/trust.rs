@@ -117,6 +117,7 @@ struct Stray {
     packets: u64,
     l1_bytes: u64,
     icrc: [u64; 3],
+    vcrc: [u64; 2],
     opcodes: Opcodes,
 }
 
@@ -131,12 +132,15 @@ impl Strays {
         }
         if at == self.0.len() {
             let opcodes = Opcodes::default();
-            self.0.push(Stray { key: *key, packets: 0, l1_bytes: 0, icrc: [0; 3], opcodes });
+            self.0.push(Stray { key: *key, packets: 0, l1_bytes: 0, icrc: [0; 3], vcrc: [0; 2], opcodes });
         }
         let stray = &mut self.0[at];
         stray.packets += 1;
         stray.l1_bytes += packet.l1_bytes() as u64;
         stray.icrc[state_at(packet.icrc())] += 1;
+        if packet.vcrc() != State::Unchecked {
+            stray.vcrc[usize::from(packet.vcrc() == State::Bad)] += 1;
+        }
         stray.opcodes.add(packet.opcode().code);
     }
 
@@ -151,6 +155,10 @@ impl Strays {
         }
         for (all, n) in flow.icrc.iter_mut().zip(stray.icrc) {
             *all += n;
+        }
+        if stray.vcrc != [0; 2] {
+            let all = &mut flow.signals_mut().vcrc;
+            all.iter_mut().zip(stray.vcrc).for_each(|(all, n)| *all += n);
         }
         let counts = &mut flow.requests.counts;
         counts.packets += stray.packets;

@@ -33,7 +33,8 @@ impl Analysis {
         if is_watched(fast.opcode()) && !self.has_view() {
             if is_send(fast.opcode()) {
                 let asked = is_asked(self.frames() + 1, fast.psn());
-                if asked || packet.behind(rest).is_some_and(|behind| sets_up(fast.opcode(), behind)) {
+                let sets_up = || packet.behind(rest).is_some_and(|behind| sets_up(fast.opcode(), behind));
+                if asked || fast.opcode() == Opcode::UD_SEND_ONLY && sets_up() {
                     self.view_send(record, packet, rest, asked);
                 }
                 return;

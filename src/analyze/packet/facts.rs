@@ -43,6 +43,8 @@ pub struct Facts {
     pub(super) vlan_bytes: u16,
     pub(super) opcode: Opcode,
     pub(super) icrc: State,
+    /// Unchecked where no VCRC was captured.
+    pub(super) vcrc: State,
     pub(super) encapsulation: Encapsulation,
     pub(super) ip_right: Option<bool>,
     /// Bytes of extended headers.
@@ -169,6 +171,7 @@ impl Facts {
             vlan_bytes: u16::try_from(vlan_bytes(d)).unwrap_or(u16::MAX),
             opcode: d.opcode()?,
             icrc,
+            vcrc: State::Unchecked,
             encapsulation: wrap,
             ip_right: d.get::<Ipv4>().map(is_right),
             extended: extended as u8,
@@ -188,6 +191,17 @@ impl Facts {
     /// The packet, with another state of its ICRC.
     pub(crate) fn with_icrc(self, icrc: State) -> Facts {
         Facts { icrc, ..self }
+    }
+
+    /// The packet, with the state of its VCRC.
+    pub(crate) fn with_vcrc(self, vcrc: State) -> Facts {
+        Facts { vcrc, ..self }
+    }
+
+    /// The state of its VCRC, which native InfiniBand has; unchecked where none was captured.
+    #[inline(always)]
+    pub fn vcrc(&self) -> State {
+        self.vcrc
     }
 
     /// When it was captured, in nanoseconds since 1970.

@@ -504,6 +504,7 @@ pub(crate) trait FastForm: Clone {
             vlan_bytes: fast.vlan_bytes() as u16,
             opcode,
             icrc: fast.icrc(),
+            vcrc: State::Unchecked,
             encapsulation: if is_ipv4 { Encapsulation::RoceV2Ipv4 } else { Encapsulation::RoceV2Ipv6 },
             ip_right: self.ip_right(),
             extended: shape.extended,

@@ -119,6 +119,12 @@ impl Key {
         (self.qp >> 24) as u8
     }
 
+    /// With other LIDs, where its addresses are some.
+    pub(crate) fn with_lids(&self, of: impl Fn(u16) -> u16) -> Key {
+        let other = |[high, lid]: Wide| [high, u64::from(of(lid as u16))];
+        if self.family() == LID { Key { src: other(self.src), dst: other(self.dst), ..*self } } else { *self }
+    }
+
     /// A few bits that differ between most flows.
     pub(crate) fn digest(&self) -> u32 {
         const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -185,12 +191,23 @@ impl Hash for Key {
 }
 
 /// Two addresses, equal for both directions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, crate::stored::Stored)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, crate::stored::Stored)]
 pub(crate) struct Pair {
     low: Wide,
     high: Wide,
     family: u8,
     vni: u32,
+}
+
+impl Pair {
+    /// With other LIDs, where its addresses are some.
+    pub(crate) fn with_lids(&self, of: impl Fn(u16) -> u16) -> Pair {
+        if self.family != LID {
+            return *self;
+        }
+        let [a, b] = [self.low, self.high].map(|[high, lid]| [high, u64::from(of(lid as u16))]);
+        Pair { low: a.min(b), high: a.max(b), ..*self }
+    }
 }
 
 /// A hash of both addresses: every bit of them counts.

@@ -138,6 +138,11 @@ pub(crate) fn flow_report(flow: &Flow, peer: Option<&Flow>, verified: bool) -> r
     let mut row = report::Flow::default();
     fill_counts(&mut row, flow, peer, verified, true);
     fill_rest(&mut row, flow, peer);
+    if row.vcrc.is_none()
+        && matches!(row.encapsulation, report::Encapsulation::Ib | report::Encapsulation::IbGrh)
+    {
+        row.why.insert("vcrc".into(), if verified { Reason::NoVcrc } else { Reason::NotRequested });
+    }
     row
 }
 
@@ -237,6 +242,8 @@ fn fill_counts(row: &mut report::Flow, flow: &Flow, peer: Option<&Flow>, verifie
     row.becn_packets = flow.signals().becn;
     row.ect_packets = flow.ecn_ect + row.ce_packets;
     row.icrc = report::Icrc { good: flow.icrc[0], bad: flow.icrc[1], unchecked: flow.icrc[2] };
+    let [good, bad] = flow.signals().vcrc;
+    row.vcrc = (good + bad > 0).then_some(report::Vcrc { good, bad });
     row.messages.completed = flow.requests.messages_completed;
     row.messages.open = flow.requests.messages_open();
     row.messages.broken = flow.requests.messages_broken;

@@ -10,6 +10,7 @@ use std::{
 use super::{
     Flows,
     flow::{DREQ, Flow, REP, REQ, RTU},
+    lids::Lids,
 };
 use crate::{
     analyze::{
@@ -17,6 +18,7 @@ use crate::{
         packet::key::{Key, Pair},
         track::request::{Mtu, MtuBy, Requests},
     },
+    dissect::Dissection,
     heap::heap,
     report::PairedBy,
     wire::{CmDreq, CmRep, CmReq, CmRtu, Lid, PathMtu, Psn, Qpn, Udp},
@@ -40,6 +42,8 @@ pub(crate) struct Connections {
     closed: HashMap<Key, i64, foldhash::fast::RandomState>,
     /// Local and remote queue pairs, between any two hosts.
     queue_pairs: HashSet<(u32, u32)>,
+    /// LIDs of one port: lists are those of ports.
+    lids: Lids,
 }
 
 /// A source port that does not follow from the queue pairs of any flow in the list, and how often the list had grown then.
@@ -152,7 +156,7 @@ impl Known {
 
 // What else there is are a few bytes of each flow.
 heap! {
-    Connections { requests, known, elsewhere, closed }
+    Connections { requests, known, elsewhere, closed, lids }
     RequestList { all, numbers }
     Request {}
     Known {}
@@ -202,8 +206,33 @@ impl Connections {
         if self.unpaired.len() >= MAX_PAIRS {
             return;
         }
-        let list = self.unpaired.entry(key.pair()).or_default();
+        self.join_lists();
+        let list = self.unpaired.entry(self.lids.pair(&key)).or_default();
         list.put(Member { id, dest_qp: key.dest_qp() }, Place::of(flows.unsettled(id)), &mut self.listed);
+    }
+
+    /// A datagram of the subnet's management.
+    #[cold]
+    pub(crate) fn on_subnet(&mut self, d: &Dissection<'_>) {
+        self.lids.on_management(d);
+    }
+
+    /// Lists that are of the same two ports, as was learned since they began, become one.
+    fn join_lists(&mut self) {
+        if !self.lids.has_new() {
+            return;
+        }
+        // In an order that is the same every time.
+        let mut all: Vec<Pair> = self.unpaired.keys().copied().collect();
+        all.sort_unstable();
+        for pair in all {
+            let ports = self.lids.of_pair(&pair);
+            if ports != pair
+                && let Some(list) = self.unpaired.remove(&pair)
+            {
+                self.unpaired.entry(ports).or_default().join(list, &mut self.listed);
+            }
+        }
     }
 
     /// The number of a flow will be used for another flow.
@@ -235,7 +264,7 @@ impl Connections {
         if self.listed.get(id.0 as usize).is_none_or(|&lists| lists == 0) {
             return None;
         }
-        let list = self.unpaired.get_mut(&key.pair())?;
+        let list = self.unpaired.get_mut(&self.lids.pair(key))?;
         let at = list.position(id)?;
         Some((list, at))
     }
@@ -263,8 +292,10 @@ impl Connections {
         }
         flow.attempts += 1;
         let (key, attempts) = (flow.key, flow.attempts);
-        let Some(list) = self.unpaired.get_mut(&key.pair()) else { return };
-        list.take_out_paired(flows, &key, &mut self.listed);
+        self.join_lists();
+        let lids = &self.lids;
+        let Some(list) = self.unpaired.get_mut(&lids.pair(&key)) else { return };
+        list.take_out_paired(flows, (lids, &key), &mut self.listed);
         let mut best: Option<(u32, PairedBy, FlowId)> = None;
         let mut second = 0;
         let wanted = Wanted::of(&key, psn, exact);
@@ -279,7 +310,7 @@ impl Connections {
             }
             flows.catch_up(other);
             let Some(candidate) = flows.flows.get(other.0 as usize) else { return true };
-            let opposite = candidate.key.src == key.dst && candidate.key.dst == key.src;
+            let opposite = lids.are_opposite(&candidate.key, &key);
             if !opposite || other == id || !candidate.requests.seq.is_started() {
                 return true;
             }
@@ -489,12 +520,11 @@ impl Connections {
         if self.queue_pairs.is_empty() {
             return None;
         }
-        let list = self.unpaired.get(&key.pair())?;
+        let list = self.unpaired.get(&self.lids.pair(key))?;
         let mut fitting = list.members.iter().map(|member| member.id).filter(|other| {
             flows.flows.get(other.0 as usize).is_some_and(|other| {
                 other.peer.is_none()
-                    && other.key.src == key.dst
-                    && other.key.dst == key.src
+                    && self.lids.are_opposite(&other.key, key)
                     && self.queue_pairs.contains(&(key.dest_qp(), other.key.dest_qp()))
             })
         });
@@ -571,6 +601,19 @@ impl Unpaired {
         listed[slot] = listed[slot].saturating_add(1);
     }
 
+    /// The members of another list.
+    fn join(&mut self, other: Unpaired, listed: &mut Vec<u8>) {
+        for (member, place) in other.members.into_iter().zip(other.places) {
+            if let Some(lists) = listed.get_mut(member.id.0 as usize).filter(|lists| **lists < u8::MAX) {
+                *lists = lists.saturating_sub(1);
+            }
+            self.put(member, NOWHERE, listed);
+            if let Some(at) = self.position(member.id) {
+                self.set(at, place);
+            }
+        }
+    }
+
     fn take_out(&mut self, at: usize, listed: &mut [u8]) {
         self.doubtful -= (self.places.remove(at) == Some(DOUBTFUL)) as usize;
         let slot = self.members.remove(at).and_then(|member| listed.get_mut(member.id.0 as usize));
@@ -580,14 +623,14 @@ impl Unpaired {
     }
 
     /// Checks the doubtful flows: some have lost their peer, some have found one.
-    fn take_out_paired(&mut self, flows: &mut Flows, key: &Key, listed: &mut [u8]) {
+    fn take_out_paired(&mut self, flows: &mut Flows, (lids, key): (&Lids, &Key), listed: &mut [u8]) {
         let mut at = 0;
         while self.doubtful > 0 && at < self.members.len() {
             if self.places[at] == DOUBTFUL {
                 let id = self.members[at].id;
                 flows.catch_up(id);
                 let flow = flows.flows.get(id.0 as usize);
-                let Some(flow) = flow.filter(|flow| is_unpaired(flow, key)) else {
+                let Some(flow) = flow.filter(|flow| is_unpaired(flow, lids, key)) else {
                     self.take_out(at, listed);
                     continue;
                 };
@@ -720,9 +763,9 @@ fn evidence_of_psn(requests: &Requests, psn: Psn, exact: bool) -> Option<u32> {
     Some(OF_WINDOW_BITS - window.ilog2())
 }
 
-/// Whether it is unpaired and between the two addresses of this key. Its number may have been used for another flow.
-fn is_unpaired(flow: &Flow, key: &Key) -> bool {
-    flow.peer.is_none() && flow.key.pair() == key.pair()
+/// Whether it is unpaired and between the two ports of this key. Its number may have been used for another flow.
+fn is_unpaired(flow: &Flow, lids: &Lids, key: &Key) -> bool {
+    flow.peer.is_none() && lids.pair(&flow.key) == lids.pair(key)
 }
 
 fn join(flows: &mut Flows, a: FlowId, b: FlowId, by: PairedBy, bits: u32) {

@@ -305,6 +305,8 @@ pub(crate) struct SignalCounts {
     pub(crate) naks: [u32; 5],
     pub(crate) ecn_ce: u64,
     pub(crate) becn: u64,
+    /// VCRCs of native InfiniBand, right and wrong ones.
+    pub(crate) vcrc: [u64; 2],
 }
 
 quiet!(SignalCounts);
@@ -444,6 +446,9 @@ impl Flow {
         self.wire_bytes += packet.l1_bytes() as u64;
         self.icrc[state_at(packet.icrc())] += 1;
         self.opcodes.add(packet.opcode().code);
+        if packet.vcrc() != State::Unchecked {
+            self.signals_mut().vcrc[usize::from(packet.vcrc() == State::Bad)] += 1;
+        }
     }
 
     /// Counts the marks and the path tag of a packet that is not corrupt.

@@ -9,6 +9,7 @@ mod cache;
 pub(crate) mod connection;
 mod fetch;
 pub(crate) mod flow;
+mod lids;
 #[cfg(feature = "state")]
 mod restore;
 pub(crate) mod run;

@@ -103,6 +103,10 @@ pub(super) const FIGURES: &[Figure] = measures! {
         ["becn_packets", "becn"] as "BECN" Unit::Count, Sum, |flow| Value::exact(flow.becn_packets), "Packets with BECN, CNPs apart.";
         ["ect_packets", "ect"] Unit::Count, Sum, |flow| Value::exact(flow.ect_packets), "ECN-capable packets, marked ones included.";
         ["icrc.bad"] as "bad ICRC" Unit::Count, Sum, |flow| Value::between(flow.icrc.bad, flow.icrc.bad + flow.icrc.unchecked), "Packets with a wrong ICRC; those not verified may have one.";
+        ["vcrc.bad"] as "bad VCRC" Unit::Count, Sum, |flow| match flow.vcrc {
+            Some(of) => Value::between(of.bad, flow.packets.saturating_sub(of.good)),
+            None => Value::given(None, &flow.why, "vcrc"),
+        }, "Packets of native InfiniBand with a wrong VCRC; those captured without one may have one.";
         ["messages"] Unit::Count, Sum, |flow| Value::exact(flow.messages.completed), "Messages seen from the first packet to the last.";
         ["messages.open"] Unit::Count, Sum, |flow| Value::exact(flow.messages.open), "Messages whose last packet was not seen.";
         ["messages.broken"] Unit::Count, Sum, |flow| Value::exact(flow.messages.broken), "Messages whose packets do not fit together.";

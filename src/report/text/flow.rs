@@ -126,6 +126,7 @@ fn identity(report: &View<'_>, index: usize, flow: &Flow, page: &mut Page<'_>) -
                 count(flow.icrc.unchecked)
             )),
         ),
+        ("VCRC", flow.vcrc.map(|of| format!("{} good, {} bad", count(of.good), count(of.bad)))),
         ("Messages", messages(flow)),
         ("ACKs", Some(acks(flow))),
         ("Retries", flow.retry.map(retries)),

@@ -47,6 +47,7 @@ const COLUMNS: &[Column] = &[
     optional("cnps", 4),
     optional("ce_packets", 4),
     optional("icrc.bad", 3),
+    optional("vcrc.bad", 3),
     optional("capture_duplicates", 9),
     optional("ack_rtt.p50", 8),
     optional("ack_rtt.p99", 6),

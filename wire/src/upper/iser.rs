@@ -7,13 +7,14 @@ use crate::wire::*;
 /// known one, and its lengths are those of the message.
 pub(super) fn is(message: Message<'_>) -> bool {
     let Some((iser, rest)) = Iser::view(message.bytes) else { return false };
+    if iser.opcode() != IserOpcode::CONTROL || iser.reserved() != Hex32(0) {
+        return false;
+    }
     let Some((pdu, _)) = Iscsi::view(rest) else { return false };
     let is_named = |valid: bool, stag: RKey, base: VirtualAddress| valid || stag.0 == 0 && base.0 == 0;
     let data = (pdu.data_segment_length() as usize, usize::from(pdu.total_ahs_length()) * 4);
     let len = Iser::LEN + Iscsi::LEN + data.1 + data.0;
-    iser.opcode() == IserOpcode::CONTROL
-        && iser.reserved() == Hex32(0)
-        && is_named(iser.wsv(), iser.write_stag(), iser.write_base())
+    is_named(iser.wsv(), iser.write_stag(), iser.write_base())
         && is_named(iser.rsv(), iser.read_stag(), iser.read_base())
         && pdu.opcode().name().is_some()
         && (message.has_len(len) || message.has_len(len.next_multiple_of(4)))

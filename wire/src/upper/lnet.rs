@@ -8,7 +8,9 @@ const MAGIC: Hex32 = Hex32(0x0be9_1b91);
 
 /// Whether it can only be LNet: its magic number, a version and a type that exist, and the message's own length.
 pub(super) fn is(message: Message<'_>) -> bool {
-    length(message.bytes).is_some_and(|len| len >= Lnet::LEN && message.has_at_least(len))
+    let magic = message.bytes.first_chunk().map(|bytes| Hex32(u32::from_le_bytes(*bytes)));
+    magic.is_some_and(|magic| magic == MAGIC || magic.0.swap_bytes() == MAGIC.0)
+        && length(message.bytes).is_some_and(|len| len >= Lnet::LEN && message.has_at_least(len))
 }
 
 /// The bytes of the message that it says it has, if it begins with a header of LNet, in either order of bytes.
@@ -30,11 +32,14 @@ fn is_big(bytes: &[u8]) -> bool {
 }
 
 pub(super) fn read(reader: &mut Reader<'_>) -> Option<()> {
-    if is_big(reader.left()) {
-        return reader.take::<LnetBig>().map(|_| ());
-    }
-    match reader.take::<Lnet>()?.message_type() {
-        LnetType::CONNREQ | LnetType::CONNACK => reader.take::<LnetParameters>().map(|_| ()),
+    let is_big = is_big(reader.left());
+    let of = match is_big {
+        true => reader.take::<LnetBig>()?.message_type(),
+        false => reader.take::<Lnet>()?.message_type(),
+    };
+    // The receiver swaps what LNet's driver wrote (`kiblnd_unpack_msg`). Portals' header is little-endian everywhere, and a cookie goes back as it came.
+    match of {
+        LnetType::CONNREQ | LnetType::CONNACK => either::<LnetParameters, LnetParametersBig>(reader, is_big),
         LnetType::IMMEDIATE => reader.take::<LnetHeader>().map(|_| ()),
         LnetType::PUT_REQ => {
             reader.take::<LnetHeader>()?;
@@ -43,20 +48,28 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Option<()> {
         LnetType::GET_REQ => {
             reader.take::<LnetHeader>()?;
             reader.take::<LnetCookie>()?;
-            memory(reader)
+            memory(reader, is_big)
         }
         LnetType::PUT_ACK => {
             reader.take::<LnetPutAck>()?;
-            memory(reader)
+            memory(reader, is_big)
         }
         LnetType::PUT_NAK | LnetType::PUT_DONE | LnetType::GET_DONE => {
-            reader.take::<LnetCompletion>().map(|_| ())
+            either::<LnetCompletion, LnetCompletionBig>(reader, is_big)
         }
         _ => Some(()),
     }
 }
 
-fn memory(reader: &mut Reader<'_>) -> Option<()> {
-    let count = reader.take::<LnetMemory>()?.fragments().0;
-    (0..count).try_for_each(|_| reader.take::<LnetFragment>().map(|_| ()))
+/// A header in the sender's order of bytes.
+fn either<Little: Header, Big: Header>(reader: &mut Reader<'_>, is_big: bool) -> Option<()> {
+    if is_big { reader.take::<Big>().map(|_| ()) } else { reader.take::<Little>().map(|_| ()) }
+}
+
+fn memory(reader: &mut Reader<'_>, is_big: bool) -> Option<()> {
+    let count = match is_big {
+        true => reader.take::<LnetMemoryBig>()?.fragments(),
+        false => reader.take::<LnetMemory>()?.fragments().0,
+    };
+    (0..count).try_for_each(|_| either::<LnetFragment, LnetFragmentBig>(reader, is_big))
 }

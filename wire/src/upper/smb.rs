@@ -16,12 +16,11 @@ pub(super) fn is(message: Message<'_>) -> bool {
     }
     let Some((data, _)) = SmbdData::view(message.bytes) else { return false };
     let (at, len) = (data.data_offset().0 as usize, data.data_length().0 as usize);
+    if at != 24 || data.reserved().0 != Hex16(0) || data.flags().0.0 > 1 {
+        return false;
+    }
     let smb2 = message.bytes.get(at..).and_then(|bytes| Smb2::view(bytes));
-    at == 24
-        && data.reserved().0 == Hex16(0)
-        && data.flags().0.0 <= 1
-        && message.has_len(at.saturating_add(len))
-        && smb2.is_some_and(|(smb2, _)| is_smb2(smb2))
+    message.has_len(at.saturating_add(len)) && smb2.is_some_and(|(smb2, _)| is_smb2(smb2))
 }
 
 fn is_smb2(smb2: &Smb2) -> bool {

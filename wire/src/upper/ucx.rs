@@ -14,9 +14,10 @@ pub fn sets_up(datagram: &[u8]) -> bool {
     datagram.get(3).is_some_and(|last| last >> 3 == 1)
 }
 
-/// The queue pairs of reliable connections (`rc_verbs`) that such a datagram's sender has for its receiver, in order. An address of a transport without one of
+/// The queue pairs of reliable connections (`rc_verbs`, `rc_mlx5`) that such a datagram's sender has for its receiver, in order. An address of a transport without one of
 /// the interface is a byte that says so and that endpoints follow; each of these is its length, flags, the queue pair, more of it in some versions, and
-/// its lane, of which the last one has bit 7.
+/// its lane, of which the last one has bit 7. The interface of `rc_mlx5` has an address of one byte (whether it matches tags), and its endpoints begin with the queue
+/// pair, that for tags, and the key of atomics (`uct_rc_mlx5_ep_address_t`). Queue pairs are little-endian.
 pub fn announced(datagram: &[u8]) -> impl Iterator<Item = Qpn> {
     let address = if sets_up(datagram) { datagram.get(NETH + WIREUP..) } else { None };
     let address = address.unwrap_or(&[]);
@@ -31,19 +32,27 @@ fn endpoints(bytes: &[u8]) -> Option<impl Iterator<Item = Qpn>> {
     /// Lanes of a connection of UCX.
     const LANES: usize = 16;
     const LAST: u8 = 0x80;
-    let (&head, mut rest) = bytes.split_first()?;
-    if head & !LAST != 0x40 {
-        return None;
-    }
+    let (&head, behind) = bytes.split_first()?;
+    let (is_mlx5, mut rest) = match (head & !LAST, behind) {
+        (0x40, _) => (false, behind),
+        (0x41, [0 | 1, rest @ ..]) => (true, rest),
+        _ => return None,
+    };
     let (mut found, mut count) = ([Qpn(0); LANES], 0);
     loop {
         let (&len, after) = rest.split_first()?;
-        // With a key of atomics, an address to flush, or both.
-        let is_len = matches!(len & !LAST, 4 | 5 | 16 | 17);
-        let (endpoint, after) = after.split_at_checked((len & !LAST).into()).filter(|_| is_len)?;
+        let (endpoint, after) = after.split_at_checked((len & !LAST).into())?;
         let (&lane, after) = after.split_first()?;
-        let qp = u32::from_le_bytes([endpoint[1], endpoint[2], endpoint[3], 0]);
-        if endpoint[0] > 3 || qp <= 1 || lane & 0x7f >= LANES as u8 || count == LANES {
+        let qp = match (is_mlx5, endpoint) {
+            (true, &[a, b, c, _, _, _, _] | &[a, b, c, _, _, _, _, 0]) => [a, b, c, 0],
+            // With a key to flush, which its flags announce.
+            (true, &[a, b, c, _, _, _, _, 1, _, ..]) if endpoint.len() <= 12 => [a, b, c, 0],
+            // With a key of atomics, an address to flush, or both.
+            (false, &[0..=3, a, b, c, ..]) if matches!(endpoint.len(), 4 | 5 | 16 | 17) => [a, b, c, 0],
+            _ => return None,
+        };
+        let qp = u32::from_le_bytes(qp);
+        if qp <= 1 || lane & 0x7f >= LANES as u8 || count == LANES {
             return None;
         }
         found[count] = Qpn(qp);
@@ -90,5 +99,31 @@ mod tests {
         (bytes[3], bytes[NETH]) = (0x0b, 1);
         bytes[NETH + WIREUP..].copy_from_slice(&[0xc0, 4, 0, 0x34, 0x12, 0, 0, 4, 1, 0x35, 0x12, 0, 0x81]);
         assert!(announced(&bytes).eq([Qpn(0x1234), Qpn(0x1235)]));
+    }
+
+    /// What UCX's sources say of `rc_mlx5`: an address of the interface, and endpoints that begin with their queue pair.
+    #[test]
+    fn endpoints_of_mlx5_are_announced() {
+        let of = |address: &[u8]| {
+            let mut bytes = [0; NETH + WIREUP + 32];
+            (bytes[3], bytes[NETH]) = (0x0b, 1);
+            bytes[NETH + WIREUP..][..address.len()].copy_from_slice(address);
+            announced(&bytes).fold((0, Qpn(0)), |(n, _), qp| (n + 1, qp))
+        };
+        let one = [0xc1, 0, 7, 0x34, 0x12, 0xab, 0, 0, 0, 2, 0x80];
+        assert_eq!(of(&one), (1, Qpn(0xab_1234)));
+        let with_flags = [0xc1, 1, 8, 0x34, 0x12, 0, 9, 0, 0, 2, 0, 0x80];
+        assert_eq!(of(&with_flags), (1, Qpn(0x1234)));
+        let with_key = [0xc1, 0, 10, 0x34, 0x12, 0, 0, 0, 0, 2, 1, 7, 8, 0x80];
+        assert_eq!(of(&with_key), (1, Qpn(0x1234)));
+        // Another interface, another length, flags that say no key.
+        for (at, byte) in [(1, 2), (2, 6), (0, 0xc2)] {
+            let mut other = one;
+            other[at] = byte;
+            assert_eq!(of(&other).0, 0, "{at}");
+        }
+        let mut other = with_key;
+        other[10] = 0;
+        assert_eq!(of(&other).0, 0);
     }
 }

@@ -740,6 +740,8 @@ kinds! {
     LnetBig "lnet" header message;
     /// Parameters of a connection of LNet.
     LnetParameters "lnet_parameters" header message;
+    /// Parameters of a connection of LNet, of such a sender.
+    LnetParametersBig "lnet_parameters" header message;
     /// Header of Portals in LNet.
     LnetHeader "lnet_header" header message;
     /// Number of a transfer of LNet.
@@ -748,10 +750,16 @@ kinds! {
     LnetPutAck "lnet_transfer" header message;
     /// Memory of LNet.
     LnetMemory "lnet_memory" header message;
+    /// Memory of LNet, of such a sender.
+    LnetMemoryBig "lnet_memory" header message;
     /// A piece of memory of LNet.
     LnetFragment "lnet_fragment" header message;
+    /// A piece of memory of LNet, of such a sender.
+    LnetFragmentBig "lnet_fragment" header message;
     /// End of a transfer of LNet.
     LnetCompletion "lnet_transfer" header message;
+    /// End of a transfer of LNet, of such a sender.
+    LnetCompletionBig "lnet_transfer" header message;
     /// Header of IP over InfiniBand.
     IpoibHeader "ipoib_header" header message;
     /// Address resolution over InfiniBand.

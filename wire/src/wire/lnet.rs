@@ -101,7 +101,7 @@ header! {
 }
 
 header! {
-    /// Header of messages of Lustre over RDMA of senders whose most significant byte comes first. What follows the header is not read.
+    /// Header of messages of Lustre over RDMA of senders whose most significant byte comes first.
     ///
     /// ```text
     /// +---------------------------------------------------------------+
@@ -163,6 +163,26 @@ header! {
         max_fragments with_max_fragments: 16 as Le<u16>,
         /// Bytes of a message.
         max_message_size with_max_message_size: 32 as Le<u32>,
+    }
+}
+
+header! {
+    /// What a connection may do (Lustre's `o2iblnd-idl.h`), of a sender whose most significant byte comes first.
+    ///
+    /// ```text
+    /// +-------------------------------+-------------------------------+
+    /// |          queue_depth          |         max_fragments         |
+    /// +-------------------------------+-------------------------------+
+    /// |                        max_message_size                       |
+    /// +---------------------------------------------------------------+
+    /// ```
+    LnetParametersBig "LNet connection parameters, big-endian", 8 bytes {
+        /// Messages that may be under way.
+        queue_depth with_queue_depth: 16 as u16,
+        /// Pieces of memory of a message.
+        max_fragments with_max_fragments: 16 as u16,
+        /// Bytes of a message.
+        max_message_size with_max_message_size: 32 as u32,
     }
 }
 
@@ -255,6 +275,24 @@ header! {
 }
 
 header! {
+    /// Memory for data, by pieces (Lustre's `o2iblnd-idl.h`), of a sender whose most significant byte comes first.
+    ///
+    /// ```text
+    /// +---------------------------------------------------------------+
+    /// |                             r_key                             |
+    /// +---------------------------------------------------------------+
+    /// |                           fragments                           |
+    /// +---------------------------------------------------------------+
+    /// ```
+    LnetMemoryBig "LNet memory, big-endian", 8 bytes {
+        /// Its key.
+        r_key with_r_key: 32 as RKey,
+        /// How many pieces.
+        fragments with_fragments: 32 as u32,
+    }
+}
+
+header! {
     /// A piece of memory (Lustre's `o2iblnd-idl.h`).
     ///
     /// ```text
@@ -273,6 +311,24 @@ header! {
 }
 
 header! {
+    /// A piece of memory (Lustre's `o2iblnd-idl.h`), of a sender whose most significant byte comes first.
+    ///
+    /// ```text
+    /// +---------------------------------------------------------------+
+    /// |                             length                            |
+    /// +---------------------------------------------------------------+
+    /// |                          va (64 bits)                         |
+    /// +---------------------------------------------------------------+
+    /// ```
+    LnetFragmentBig "LNet fragment, big-endian", 12 bytes {
+        /// Its bytes.
+        length with_length: 32 as u32,
+        /// Where it begins.
+        va with_va: 64 as VirtualAddress,
+    }
+}
+
+header! {
     /// What became of a transfer (Lustre's `o2iblnd-idl.h`).
     ///
     /// ```text
@@ -287,5 +343,23 @@ header! {
         cookie with_cookie: 64 as Le<Hex64>,
         /// Bytes; a negative number: an error of Linux.
         status with_status: 32 as Le<Hex32>,
+    }
+}
+
+header! {
+    /// What became of a transfer (Lustre's `o2iblnd-idl.h`), of a sender whose most significant byte comes first.
+    ///
+    /// ```text
+    /// +---------------------------------------------------------------+
+    /// |                        cookie (64 bits)                       |
+    /// +---------------------------------------------------------------+
+    /// |                             status                            |
+    /// +---------------------------------------------------------------+
+    /// ```
+    LnetCompletionBig "LNet completion, big-endian", 12 bytes {
+        /// Number of the transfer: as it came, so that its bytes are in the order of who asked.
+        cookie with_cookie: 64 as Le<Hex64>,
+        /// Bytes; a negative number: an error of Linux.
+        status with_status: 32 as Hex32,
     }
 }

@@ -84,6 +84,36 @@ pub(super) fn wrong_icrcs(&Evidence { sums, .. }: &Evidence<'_>, say: &mut dyn F
     }
 }
 
+/// Whether so many wrong VCRCs among so many say nothing: whatever recorded or converted the packets has not kept them.
+fn are_not_kept([good, bad]: [u64; 2]) -> bool {
+    bad > 8 && bad > good
+}
+
+pub(super) fn wrong_vcrcs(&Evidence { sums, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    let [good, bad] = sums.vcrc;
+    if bad > 0 && !are_not_kept(sums.vcrc) {
+        let text = format!(
+            "{} of {} VCRCs are wrong, in {}: the last link before the tap damaged these packets, or a switch there marks those that came damaged; their receiver drops them",
+            count(bad),
+            count(good + bad),
+            several(sums.vcrc_flows, "flow"),
+        );
+        say(Seen::new(bad, text));
+    }
+}
+
+pub(super) fn vcrcs_not_kept(&Evidence { sums, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    let [good, bad] = sums.vcrc;
+    if are_not_kept(sums.vcrc) {
+        let text = format!(
+            "{} of {} VCRCs are wrong: what recorded or converted the packets has not kept them; they are no evidence here",
+            count(bad),
+            count(good + bad),
+        );
+        say(Seen::new(bad, text));
+    }
+}
+
 pub(super) fn mirror_loss(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
     if let Some(lost) = head.capture.mirror_lost_packets.filter(|&lost| lost > 0) {
         let text = format!(

@@ -89,6 +89,7 @@ impl FlowRule {
                 // A service without acknowledgements has one direction only.
                 Need::BothDirections => flow.evidence != 0 || !flow.service.is_reliable(),
                 Need::Icrc => flow.icrc[0] + flow.icrc[1] > 0,
+                Need::Vcrc => flow.signals().vcrc != [0; 2],
                 Need::SourcePorts => flow.path_tags.has_several_ports(),
                 _ => true,
             })

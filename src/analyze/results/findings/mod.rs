@@ -70,6 +70,8 @@ pub enum Need {
     BothDirections,
     /// Whole frames: an ICRC covers the whole packet.
     Icrc,
+    /// VCRCs: native InfiniBand, and whole frames.
+    Vcrc,
     /// UDP source ports, of which a flow has several.
     SourcePorts,
     /// ECN bits or CNPs.
@@ -96,6 +98,7 @@ impl Need {
         match self {
             Need::BothDirections => "both directions of the connection",
             Need::Icrc => "whole frames, since an ICRC covers the whole packet",
+            Need::Vcrc => "native InfiniBand with its VCRCs, which some captures leave out",
             Need::SourcePorts => "several UDP source ports in a flow",
             Need::Ecn => "ECN bits or CNPs",
             Need::QosMap => "a map of priorities, from --qos or DCBX in the capture",
@@ -257,6 +260,11 @@ pub static FINDINGS: &[FindingKind] = findings! {
         FlowsInTrouble(All, Of(flow::is_corrupt), "have # packets with a wrong ICRC or IP checksum",
             |flow| flow::both(flow, |stream| stream.losses.corrupt),
             flow::corruption);
+
+    "vcrc" Error [Vcrc]
+        "Packets of native InfiniBand have a wrong VCRC: the link before the tap damaged them, or a switch marks damaged ones."
+        "look for a bad cable or transceiver before the tap; the ports' symbol error counters tell where"
+        Capture(capture::wrong_vcrcs);
 
     "reorder.nak" Error [BothDirections]
         "Packets arrived out of order, and the receiver answered with a NAK: they were retransmitted although nothing was lost."
@@ -423,6 +431,11 @@ pub static FINDINGS: &[FindingKind] = findings! {
         "Most ICRCs are wrong: something rewrites the packets, or the sender computes none."
         "check the mirror, NAT and ICRC settings; wrong ICRCs prove no corruption in this capture"
         Capture(capture::wrong_icrcs);
+
+    "vcrc.global" Warning [Vcrc]
+        "Most VCRCs are wrong: what recorded or converted the packets has not kept them."
+        "do not take these VCRCs for damage on a link; check what wrote the capture"
+        Capture(capture::vcrcs_not_kept);
 
     "mirror.loss" Warning [MirrorSequence]
         "The mirror lost copies, as its sequence numbers show: the network did not lose these packets."

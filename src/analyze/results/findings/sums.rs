@@ -18,6 +18,9 @@ pub(crate) struct Sums {
     pub(super) paired: u64,
     pub(super) icrc_bad: u64,
     pub(super) icrc_good: u64,
+    /// VCRCs, right and wrong ones, and flows with a wrong one.
+    pub(super) vcrc: [u64; 2],
+    pub(super) vcrc_flows: u64,
     /// Flows by the numbering of their packets.
     ip_id: [u64; IpId::ALL.len()],
     reordering_packets: u64,
@@ -39,6 +42,9 @@ impl Sums {
         self.paired += (is_reliable && is_paired) as u64;
         self.icrc_bad += flow.icrc[State::Bad as usize];
         self.icrc_good += flow.icrc[State::Good as usize];
+        let [good, bad] = flow.signals().vcrc;
+        self.vcrc = [self.vcrc[0] + good, self.vcrc[1] + bad];
+        self.vcrc_flows += u64::from(bad > 0);
         self.ip_id[flow.ids.numbering() as usize] += 1;
         let (requests, responses) = (&flow.requests, &flow.responses);
         for counts in [&requests.counts, &responses.counts] {
