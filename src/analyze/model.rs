@@ -237,12 +237,15 @@ pub struct Files {
     pub ids: Vec<String>,
     /// Captures whose clocks were set right when they were merged.
     pub clocks: Vec<SetClock>,
+    /// The finest step of the captures' own times, where clocks were set right: the times of the merge do not show it.
+    pub step_ns: Option<u64>,
 }
 
 impl Files {
     /// More files behind these.
     pub fn add(&mut self, more: Files) {
-        let Files { names, problems, drops, parts, ids, clocks } = more;
+        let Files { names, problems, drops, parts, ids, clocks, step_ns } = more;
+        self.step_ns = self.step_ns.into_iter().chain(step_ns).min();
         self.parts.extend(parts);
         self.clocks.extend(clocks);
         self.ids.resize(self.names.len(), String::new());
@@ -280,6 +283,7 @@ impl Files {
                 let (file, offset_ns, common_packets) = (file.clone(), offset.ns, offset.packets);
                 files.clocks.push(SetClock { file, offset_ns, common_packets });
             }
+            files.step_ns = capture.step_ns();
             all.add(files);
         }
         all

@@ -67,6 +67,7 @@ impl Merge {
             lane.ahead_ns = offset.ns;
             lane.capture.set_clock(offset);
         }
+        self.lanes.iter_mut().for_each(|lane| lane.capture.watch_step());
     }
 
     /// Index of the capture whose frame was given last.
@@ -225,7 +226,8 @@ impl Lane {
             self.spare.push(held.frame);
         }
         if self.window == 0 {
-            let place = self.capture.advance()?.map(|place| self.right(place));
+            let place = self.capture.advance()?;
+            let place = place.map(|place| self.right(place));
             return Ok(place.map(|place| {
                 self.head = Head::Place(place);
                 place.time
@@ -233,7 +235,10 @@ impl Lane {
         }
         while !self.over && !self.is_ready() {
             match self.capture.advance()? {
-                Some(place) => self.hold(self.right(place)),
+                Some(place) => {
+                    let place = self.right(place);
+                    self.hold(place);
+                }
                 None => self.over = true,
             }
         }
@@ -246,7 +251,8 @@ impl Lane {
     }
 
     /// With the time by a clock that is right.
-    fn right(&self, place: Place) -> Place {
+    fn right(&mut self, place: Place) -> Place {
+        self.capture.see_time(place.time);
         Place { time: Time(place.time.0.saturating_sub(self.ahead_ns)), ..place }
     }
 

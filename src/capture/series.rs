@@ -25,6 +25,8 @@ const REFRESH: u64 = 1024;
 pub struct Series {
     reader: Reader,
     clock: Option<ClockOffset>,
+    /// The step in which its own times count, where clocks of a merge were set right: a power of ten, in nanoseconds.
+    step_ns: Option<i64>,
     rest: VecDeque<PathBuf>,
     /// What is known of the files before the current one.
     read: Vec<Info>,
@@ -108,7 +110,18 @@ impl Series {
             info.total_bytes = info.total_bytes.zip(bytes).map(|(all, one)| all.saturating_add(one));
         }
         let (numbers, read, drops) = (Vec::new(), Vec::new(), Vec::new());
-        Series { reader, clock: None, rest, read, numbers, is_plain: true, info, drops, is_over: false }
+        Series {
+            reader,
+            clock: None,
+            step_ns: None,
+            rest,
+            read,
+            numbers,
+            is_plain: true,
+            info,
+            drops,
+            is_over: false,
+        }
     }
 
     /// What is known of each file that was opened, in their order.
@@ -136,6 +149,27 @@ impl Series {
     /// How its clock was set right, by which it was merged with other captures.
     pub fn clock(&self) -> Option<ClockOffset> {
         self.clock
+    }
+
+    /// The step in which its own times count, where clocks of a merge were set right: those that a merge gives count in none. A power of
+    /// ten, in nanoseconds, up to a second.
+    pub fn step_ns(&self) -> Option<u64> {
+        self.step_ns.map(i64::unsigned_abs)
+    }
+
+    /// From now on, the step of its times is found.
+    pub(super) fn watch_step(&mut self) {
+        self.step_ns.get_or_insert(1_000_000_000);
+    }
+
+    /// A time as the capture has it.
+    #[inline]
+    pub(super) fn see_time(&mut self, time: super::Time) {
+        if let Some(step) = &mut self.step_ns {
+            while *step > 1 && time.0 % *step != 0 {
+                *step /= 10;
+            }
+        }
     }
 
     pub(super) fn set_clock(&mut self, offset: ClockOffset) {

@@ -58,7 +58,8 @@ impl Follow for Followed {
     fn print(report: &Report, name: &str, options: &Following, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "{}", clean(name))?;
         if report.connections.is_empty() {
-            writeln!(out, "  no connection of NFS, iSER, SRP, SMB Direct, RDS, LNet or SMC-R")?;
+            let what = "connection of NFS, iSER, SRP, SMB Direct, RDS, LNet or SMC-R";
+            follow::say_none(what, report.one_way, report.unanswered_requests, out)?;
         } else {
             list::say(out, "  ", &report.sentence())?;
         }

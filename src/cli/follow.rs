@@ -83,6 +83,26 @@ pub(super) fn say_wrong_icrcs(refused: u64, read: u64, out: &mut impl Write) -> 
     Ok(())
 }
 
+/// Says that nothing of this kind is followed, and why, where the capture has one direction only; and what it has of set-ups.
+pub(super) fn say_none(what: &str, one_way: bool, requests: u64, out: &mut impl Write) -> io::Result<()> {
+    match one_way {
+        true => writeln!(out, "  no {what} is followed")?,
+        false => writeln!(out, "  no {what}")?,
+    }
+    if one_way {
+        let text = "One direction only: commands are known by their answers, or by a set-up with its reply; neither is in the capture. There may be some.";
+        list::say(out, "  - ", text)?;
+    }
+    if requests > 0 {
+        let text = format!(
+            "{} for it without a reply (CM REP) in the capture: see rdmawire connections.",
+            several(requests, "connection request")
+        );
+        list::say(out, "  - ", &text)?;
+    }
+    Ok(())
+}
+
 /// Commands that are kept one by one.
 const KEPT: usize = 1 << 20;
 

@@ -57,7 +57,7 @@ impl Follow for Commands {
     fn print(report: &Report, name: &str, options: &Following, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "{}", clean(name))?;
         if report.queues.is_empty() {
-            writeln!(out, "  no queue of NVMe over RDMA")?;
+            follow::say_none("queue of NVMe over RDMA", report.one_way, report.unanswered_requests, out)?;
         } else {
             list::say(out, "  ", &report.sentence())?;
         }

@@ -8,7 +8,7 @@ use std::{
 use super::{Packet, Whole, iser, lnet, rds, rpc, smb, smc, srp};
 use crate::{
     dissect::Address,
-    follow::{Key, Progress, Sums, Time},
+    follow::{Ending, Key, Progress, Sums, Time},
     report::ApplicationBy,
     upper::Protocol,
     wire::Reth,
@@ -41,6 +41,7 @@ pub(super) struct Conversation {
     /// Replies without a request.
     pub(super) strays: u64,
     pub(super) data_bytes: u64,
+    pub(super) ended: Option<Ending>,
 }
 
 /// Memory that a request names.
@@ -184,6 +185,7 @@ impl Conversation {
             failed: BTreeMap::new(),
             strays: 0,
             data_bytes: 0,
+            ended: None,
         }
     }
 

@@ -23,7 +23,7 @@ use std::{
 use crate::{
     capture::Record,
     dissect::{Address, Dissection},
-    follow::{Doubt, HalfKnown, Key, Progress, Requests, Sums, Transfers, Turn},
+    follow::{Directions, Doubt, Ending, HalfKnown, Key, Named, Progress, Requests, Sums, Transfers, Turn},
     opcode::{Operation, Service, Shape},
     report::ApplicationBy,
     upper::{Application, Message, Protocol},
@@ -50,6 +50,8 @@ pub struct Commands {
     /// The connections between a client and a server of which the client's queue pair is not known.
     half_known: HalfKnown,
     requests: Requests<Request>,
+    named: Named,
+    directions: Directions,
     /// Completed commands by connection and operation.
     operations: BTreeMap<(usize, Cow<'static, str>), Sums>,
     /// Each with its connection, in the order of their replies, as far as they are kept.
@@ -98,11 +100,25 @@ enum Role {
     ToClient(usize),
 }
 
+impl Role {
+    fn connection(self) -> usize {
+        let (Role::ToServer(at) | Role::ToClient(at)) = self;
+        at
+    }
+}
+
 /// A request for a connection.
 #[derive(Clone, Copy, Debug)]
 struct Request {
     qp: u32,
     known: Option<(Application, ApplicationBy)>,
+}
+
+impl Request {
+    /// Whether it is for a protocol that is followed here.
+    fn is_followed(&self) -> bool {
+        self.known.and_then(|(application, _)| application.protocol()).is_some_and(is_followed)
+    }
 }
 
 /// What is read of a packet.
@@ -149,9 +165,10 @@ impl Commands {
         let (Some(bth), Some([src, dst])) = (d.get::<Bth>(), d.addresses()) else { return };
         let time = record.time.0;
         self.span = Some(self.span.map_or([time; 2], |[from, to]| [from.min(time), to.max(time)]));
+        self.directions.see(src, dst);
         if d.has(wire::Kind::Mad) {
             if self.doubt.accepts(d) {
-                self.on_management(d, src, dst);
+                self.on_management(d, [src, dst], time, frame);
             }
             return;
         }
@@ -188,7 +205,11 @@ impl Commands {
         rows::report(self)
     }
 
-    fn on_management(&mut self, d: &Dissection<'_>, src: Address, dst: Address) {
+    fn on_management(&mut self, d: &Dissection<'_>, [src, dst]: [Address; 2], time: i64, frame: u64) {
+        let of_way = |key| self.ways.get(&key).map(|way| way.role.connection());
+        if let Some((at, by)) = self.named.ended(d, [src, dst], of_way) {
+            self.all[at].ended.get_or_insert(Ending { time, frame, by: Some(by) });
+        }
         let by_private = || Some((d.application_by_private_data()?, ApplicationBy::PrivateData));
         if let Some(req) = d.get::<CmReq>() {
             let by_service =
@@ -201,14 +222,21 @@ impl Commands {
             let Some((application, by)) = request.known.or_else(by_private) else { return };
             let Some(protocol) = application.protocol().filter(|&is| is_followed(is)) else { return };
             let to = Key { src: dst, dst: src, qp: rep.local_qpn().0 };
-            if let Some(at) = self.add(to, protocol, by) {
+            if let Some(at) = self.add(to, (protocol, by), time, frame) {
+                self.named.add([(dst, rep.remote_comm_id().0), (src, rep.local_comm_id().0)], at);
                 self.bind(at, request.qp);
             }
         }
     }
 
     /// The number of a new connection; `None` where there are too many.
-    fn add(&mut self, to: Key, protocol: Protocol, by: ApplicationBy) -> Option<usize> {
+    fn add(
+        &mut self,
+        to: Key,
+        (protocol, by): (Protocol, ApplicationBy),
+        time: i64,
+        frame: u64,
+    ) -> Option<usize> {
         let at = self.all.len();
         if at >= MOST_CONVERSATIONS {
             self.not_followed += 1;
@@ -216,7 +244,9 @@ impl Commands {
         }
         self.all.push(Conversation::new(to, protocol, by));
         // A queue pair that is used again has another connection.
-        self.ways.insert(to, Way::new(Role::ToServer(at)));
+        if let Some(old) = self.ways.insert(to, Way::new(Role::ToServer(at))) {
+            self.all[old.role.connection()].ended.get_or_insert(Ending { time, frame, by: None });
+        }
         self.half_known.add(to, at);
         Some(at)
     }
@@ -256,7 +286,10 @@ impl Commands {
                 self.bind(at, packet.key.qp);
                 true
             }
-            (None, _) if is_request => self.add(packet.key, protocol, ApplicationBy::Messages).is_some(),
+            (None, _) if is_request => {
+                let known = (protocol, ApplicationBy::Messages);
+                self.add(packet.key, known, packet.time, packet.frame).is_some()
+            }
             _ => false,
         }
     }

@@ -7,12 +7,13 @@ use super::{
     conversation::{Conversation, Done},
 };
 use crate::{
-    follow::{Sums, Time, recovery, shares},
+    dissect::Address,
+    follow::{Ending, Sums, Time, recovery, shares},
     report::{
         ApplicationBy, Summary,
         field::{Types, records},
         table::tables_of,
-        units::{bytes, duration, several, times},
+        units::{bytes, several, times},
     },
 };
 
@@ -54,6 +55,10 @@ records! {
         pub wrong_icrc: u64,
         /// Connections that were not followed because there are too many.
         pub not_followed: u64,
+        /// The packets go one way only: nothing can be followed.
+        pub one_way: bool,
+        /// Requests for such connections without a reply (CM REP) in the capture.
+        pub unanswered_requests: u64,
     }
 
     /// One connection.
@@ -74,7 +79,7 @@ records! {
         pub completed: u64,
         /// Commands without an answer.
         pub unanswered: u64,
-        /// How long the oldest of them waits at the end of the capture, in nanoseconds.
+        /// How long the oldest of them waited: until its connection ended, else until the capture did, in nanoseconds.
         pub longest_wait_ns: Option<u64>,
         /// Commands whose status is an error.
         pub failed: u64,
@@ -86,6 +91,10 @@ records! {
         pub most_outstanding: u64,
         /// Bytes that READs and WRITEs moved for commands.
         pub data_bytes: u64,
+        /// When it was closed, in nanoseconds since 1970; or when its queue pair was used again.
+        pub closed_ns: Option<i64>,
+        /// Who closed it: the address; `None` where nobody said so.
+        pub closed_by: Option<String>,
         /// Latencies.
         pub latency: Option<Summary>,
         /// What the time of its commands went to.
@@ -251,6 +260,8 @@ pub(super) fn report(all: Commands) -> Report {
         wrong_icrc_read: all.doubt.read,
         wrong_icrc: all.doubt.refused,
         not_followed: all.not_followed,
+        one_way: all.directions.are_one_way(),
+        unanswered_requests: all.requests.waiting().filter(|request| request.is_followed()).count() as u64,
     };
     report.findings = findings(&report, &shown, end);
     report
@@ -266,12 +277,14 @@ fn conversation_row(of: &Conversation, end: i64) -> ConversationRow {
         server_qp: of.server_qp,
         completed: of.sums.latency.count(),
         unanswered: of.open.len() as u64 + of.given_up,
-        longest_wait_ns: of.open.values().map(|open| end.saturating_sub(open.start).max(0) as u64).max(),
+        longest_wait_ns: of.open.values().map(|open| Ending::wait(of.ended, open.start, end)).max(),
         failed: of.sums.failed,
         stray_replies: of.strays,
         retransmitted_messages: of.sent_again,
         most_outstanding: of.most_open as u64,
         data_bytes: of.data_bytes,
+        closed_ns: of.ended.map(|ended| ended.time),
+        closed_by: of.ended.and_then(|ended| ended.by).map(|by| by.to_string()),
         latency: of.sums.latency.summary(),
         time: of.sums.time.into(),
     }
@@ -335,24 +348,28 @@ fn command_row(done: &Done, at: usize) -> CommandRow {
 /// What stands out, with what to do.
 fn findings(report: &Report, shown: &[&Conversation], end: i64) -> Vec<String> {
     let mut all = Vec::new();
-    let who = |row: &ConversationRow| format!("{} → {}, {}", row.client, row.server, row.protocol);
-    for (row, of) in report.connections.iter().zip(shown) {
+    let who = |at: usize| match report.connections.get(at) {
+        Some(row) => format!("#{at} {} → {}, {}", row.client, row.server, row.protocol),
+        None => String::new(),
+    };
+    for (at, (row, of)) in report.connections.iter().zip(shown).enumerate() {
+        let side = |by: Address| if by == of.client { "the client" } else { "the server" };
         if let Some(open) = of.open.values().min_by_key(|open| open.start) {
             all.push(format!(
-                "{}: {} without an answer; the oldest, {} in frame {}, had none in the {} to the end of the capture",
-                who(row),
+                "{}: {} without an answer; the oldest, {} in frame {}, had none in the {}",
+                who(at),
                 several(row.unanswered, "command"),
                 open.asked.operation,
                 open.frame,
-                duration(end.saturating_sub(open.start).max(0) as u64),
+                Ending::wait_words(of.ended, (open.start, end), "connection", side),
             ));
         }
-        all.extend(recovery(&who(row), row.time.recovering_ns, row.time.latency_ns));
+        all.extend(recovery(&who(at), row.time.recovering_ns, row.time.latency_ns));
     }
     for row in &report.failed {
         all.push(format!(
             "{}: {} failed {} with {} [frame {}]",
-            who(&report.connections[row.connection]),
+            who(row.connection),
             row.operation,
             times(row.count),
             row.meaning,

@@ -170,6 +170,18 @@ fn side(fact: Fact) -> EventSide {
     }
 }
 
+/// Whether one of the reasons for which the capture cannot show the figure itself is what a difference within the bounds means by
+/// its side: else nothing shows where it comes from, and it merely fits.
+fn says_where(prediction: &Prediction, is_more: bool) -> bool {
+    let has = |reasons: &[Reason]| reasons.iter().any(|reason| prediction.why.contains(reason));
+    match (side(prediction.fact), is_more) {
+        (EventSide::Sends, true) => has(&[Reason::LostBefore]),
+        (EventSide::Receives, true) => has(&[Reason::Copies, Reason::MarkedAfter, Reason::CorruptedAfter]),
+        (EventSide::Receives, false) => has(&[Reason::LostAfter, Reason::Unanswered]),
+        (EventSide::Sends, false) | (EventSide::Inside, _) => false,
+    }
+}
+
 /// What a difference means: lost before the tap, lost in the host, another path, not in the capture.
 fn explain(prediction: &Prediction, is_at_tap: bool, actual: u64, verdict: Agreement) -> Option<String> {
     let (seen, n) = (prediction.seen, actual.abs_diff(prediction.seen));
@@ -177,6 +189,11 @@ fn explain(prediction: &Prediction, is_at_tap: bool, actual: u64, verdict: Agree
         return None;
     }
     let is_more = actual > seen;
+    if verdict == Agreement::Possible && !says_where(prediction, is_more) {
+        let why: Vec<&str> = prediction.why.iter().map(|reason| reason.name()).collect();
+        let why = if why.is_empty() { String::new() } else { format!(": {}", why.join("; ")) };
+        return Some(format!("it fits the prediction{why}"));
+    }
     let is_copied = verdict == Agreement::Possible && prediction.why.contains(&Reason::Copies);
     let is_unanswered = verdict == Agreement::Possible && prediction.why.contains(&Reason::Unanswered);
     let text = match (side(prediction.fact), is_more, is_at_tap) {

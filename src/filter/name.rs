@@ -287,8 +287,8 @@ impl Pseudo {
         let noted = |severity| d.notes().iter().any(|note| note.problem.severity() == severity);
         Some(match self {
             Pseudo::FrameNumber => Value::Number(context.meta.number),
-            Pseudo::FrameLen => Value::Number(d.wire_len() as u64),
-            Pseudo::FrameCapLen => Value::Number(d.frame().len() as u64),
+            Pseudo::FrameLen => Value::Number(d.lengths().0.into()),
+            Pseudo::FrameCapLen => Value::Number(d.lengths().1.into()),
             Pseudo::FrameTime | Pseudo::FrameTimeNs => Value::Number(context.meta.time_ns.max(0) as u64),
             Pseudo::FrameLink => Value::Number(d.link().0 as u64),
             Pseudo::FrameCut => Value::Flag(d.is_cut()),

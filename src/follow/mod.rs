@@ -1,12 +1,16 @@
 //! What those who follow commands over connections have in common: which directions belong together, how the packets of a direction went
 //! on, what the time of a command went to, and how that reads.
 
+mod directions;
 mod doubt;
+mod endings;
 mod progress;
 mod time;
 mod ways;
 
+pub(crate) use directions::Directions;
 pub(crate) use doubt::{Doubt, Turn};
+pub(crate) use endings::{Ending, Named};
 pub(crate) use progress::Progress;
 pub(crate) use time::{Sums, Time, recovery, shares};
 pub(crate) use ways::{HalfKnown, Key, Requests, Transfers};

@@ -65,6 +65,11 @@ impl<T> Requests<T> {
         }
     }
 
+    /// Those that had no reply.
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = &T> {
+        self.0.values()
+    }
+
     /// The one that a reply to this address is for.
     pub(crate) fn take(&mut self, from: Address, id: u32) -> Option<T> {
         self.0.remove(&(from, id))

@@ -64,8 +64,9 @@ impl Json {
             to.push('-');
         }
         text::dec(to, frame.time_ns.unsigned_abs())?;
-        number(to, ",\"captured\":", d.frame().len() as u64)?;
-        number(to, ",\"length\":", d.wire_len() as u64)?;
+        let (length, captured) = d.lengths();
+        number(to, ",\"captured\":", captured.into())?;
+        number(to, ",\"length\":", length.into())?;
         number(to, ",\"link_type\":", d.link().0 as u64)?;
         self.layers(d, to)?;
         tail(frame, to)?;

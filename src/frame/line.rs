@@ -135,7 +135,7 @@ impl Line {
             Ok(())
         })?;
         to.push(' ');
-        right(to, 4, |to| text::dec(to, d.wire_len() as u64))?;
+        right(to, 4, |to| text::dec(to, d.lengths().0.into()))?;
         to.push(' ');
         Info::new(d, frame.icrc).write(to)?;
         if escape.is_some() {

@@ -14,9 +14,9 @@ use crate::{
 pub fn write_tree(frame: &Frame<'_>, names: Names, to: &mut String) -> fmt::Result {
     let d = frame.dissection;
     write!(to, "Frame {}: ", frame.number)?;
-    match d.frame().len() as u32 {
-        all if all == d.wire_len() => write!(to, "{all} bytes, ")?,
-        part => write!(to, "{part} of {} bytes captured, ", d.wire_len())?,
+    match d.lengths() {
+        (all, captured) if all == captured => write!(to, "{all} bytes, ")?,
+        (all, captured) => write!(to, "{captured} of {all} bytes captured, ")?,
     }
     text::utc(to, frame.time_ns, 9)?;
     write!(to, " UTC, {}\n  ", d.link())?;

@@ -18,7 +18,7 @@ use std::{
 use crate::{
     capture::Record,
     dissect::{Address, Dissection},
-    follow::{Doubt, HalfKnown, Key, Requests, Sums, Transfers, Turn},
+    follow::{Directions, Doubt, Ending, HalfKnown, Key, Named, Requests, Sums, Transfers, Turn},
     opcode::{Operation, Service, Shape},
     wire::{self, Aeth, Bth, CmRep, CmReq, NvmeCmReq, Reth},
 };
@@ -42,6 +42,8 @@ pub struct Commands {
     /// The queues between a host and a controller of which the host's queue pair is not known.
     half_known: HalfKnown,
     requests: Requests<Request>,
+    named: Named,
+    directions: Directions,
     gathering: Gathering,
     identified: Identified,
     /// Blocks that commands named, by kind.
@@ -78,6 +80,13 @@ impl Way {
 enum Role {
     ToController(usize),
     ToHost(usize),
+}
+
+impl Role {
+    fn queue(self) -> usize {
+        let (Role::ToController(at) | Role::ToHost(at)) = self;
+        at
+    }
 }
 
 /// A request for a connection of an NVMe queue.
@@ -124,9 +133,10 @@ impl Commands {
         let (Some(bth), Some([src, dst])) = (d.get::<Bth>(), d.addresses()) else { return };
         let time = record.time.0;
         self.span = Some(self.span.map_or([time; 2], |[from, to]| [from.min(time), to.max(time)]));
+        self.directions.see(src, dst);
         if d.has(wire::Kind::Mad) {
             if self.doubt.accepts(d) {
-                self.on_management(d, src, dst);
+                self.on_management(d, [src, dst], time, frame);
             }
             return;
         }
@@ -157,7 +167,7 @@ impl Commands {
         rows::report(self)
     }
 
-    fn on_management(&mut self, d: &Dissection<'_>, src: Address, dst: Address) {
+    fn on_management(&mut self, d: &Dissection<'_>, [src, dst]: [Address; 2], time: i64, frame: u64) {
         if let Some(req) = d.get::<CmReq>() {
             let Some(request) = Request::of(d, req) else { return };
             self.requests.add(src, req.local_comm_id().0, request);
@@ -166,17 +176,22 @@ impl Commands {
             let Some(request) = self.requests.take(dst, rep.remote_comm_id().0) else { return };
             let controller_qp = rep.local_qpn().0;
             let to = Key { src: dst, dst: src, qp: controller_qp };
-            if let Some(at) = self.add_queue(to) {
+            if let Some(at) = self.add_queue(to, time, frame) {
+                self.named.add([(dst, rep.remote_comm_id().0), (src, rep.local_comm_id().0)], at);
                 let of = &mut self.queues[at];
                 (of.is_proved, of.number, of.entries) = (true, Some(request.queue), Some(request.entries));
                 of.controller_id = request.controller_id;
                 self.bind(at, request.host_qp);
             }
         }
+        let of_way = |key| self.ways.get(&key).map(|way| way.role.queue());
+        if let Some((at, by)) = self.named.ended(d, [src, dst], of_way) {
+            self.queues[at].end(Ending { time, frame, by: Some(by) });
+        }
     }
 
     /// The number of a new queue; `None` where there are too many.
-    fn add_queue(&mut self, to: Key) -> Option<usize> {
+    fn add_queue(&mut self, to: Key, time: i64, frame: u64) -> Option<usize> {
         let at = self.queues.len();
         if at >= MOST_QUEUES {
             self.not_followed += 1;
@@ -184,7 +199,9 @@ impl Commands {
         }
         self.queues.push(Queue::new(at, to.src, to.dst, to.qp));
         // A queue pair that is used again has another queue.
-        self.ways.insert(to, Way::new(Role::ToController(at)));
+        if let Some(old) = self.ways.insert(to, Way::new(Role::ToController(at))) {
+            self.queues[old.role.queue()].end(Ending { time, frame, by: None });
+        }
         self.half_known.add(to, at);
         Some(at)
     }
@@ -229,7 +246,8 @@ impl Commands {
                 self.cut_capsules += 1;
                 return false;
             }
-            return Sqe::read(packet.payload).is_some() && self.add_queue(packet.key).is_some();
+            return Sqe::read(packet.payload).is_some()
+                && self.add_queue(packet.key, packet.time, packet.frame).is_some();
         }
         let [src, dst] = [packet.key.src, packet.key.dst];
         let waiting = self.half_known.answered_by(packet.key);

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     dissect::Address,
-    follow::{Progress, Sums, Time},
+    follow::{Ending, Progress, Sums, Time},
     wire::{NvmeConnectData, Reth},
 };
 
@@ -54,6 +54,10 @@ pub(super) struct Queue {
     /// The command whose capsule is not whole yet.
     begun: Option<(u16, u32)>,
     has_admin_commands: bool,
+    /// When its first command came, in which frame, and when its last command or response did.
+    pub(super) first: Option<(i64, u64)>,
+    pub(super) last: i64,
+    pub(super) ended: Option<Ending>,
     pub(super) sums: Sums,
     /// How many failed so, and the first one's frame.
     pub(super) failed: BTreeMap<(Command, Status), (u64, u64)>,
@@ -145,6 +149,9 @@ impl Queue {
             last_psn: HashMap::default(),
             begun: None,
             has_admin_commands: false,
+            first: None,
+            last: i64::MIN,
+            ended: None,
             sums: Sums::default(),
             failed: BTreeMap::new(),
             slowest_keep_alive: None,
@@ -185,6 +192,11 @@ impl Queue {
         !self.has_connect && self.is_admin_for_sure() == Some(true)
     }
 
+    /// It ended: the first sign of that counts.
+    pub(super) fn end(&mut self, ending: Ending) {
+        self.ended.get_or_insert(ending);
+    }
+
     pub(super) fn has_open(&self, id: u16) -> bool {
         self.open.contains_key(&id)
     }
@@ -192,6 +204,8 @@ impl Queue {
     /// A command.
     pub(super) fn begin(&mut self, sqe: &Sqe<'_>, packet: &Packet<'_>, gathering: &mut Gathering) {
         let id = sqe.id();
+        self.first.get_or_insert((packet.time, packet.frame));
+        self.last = packet.time;
         if self.last_psn.insert(id, packet.psn) == Some(packet.psn) {
             self.sent_again += 1;
             return;
@@ -355,6 +369,7 @@ impl Queue {
             return Vec::new();
         };
         self.matched += 1;
+        self.last = packet.time;
         if self.number.is_none() && response.queue() != 0 {
             self.number = Some(response.queue());
         }

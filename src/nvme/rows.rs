@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     dissect::Address,
-    follow::{Sums, Time, recovery, shares},
+    follow::{Ending, Sums, Time, recovery, shares},
     report::{
         DataDirection, Summary,
         field::{Types, records},
@@ -66,6 +66,10 @@ records! {
         pub wrong_icrc: u64,
         /// Queues that were not followed because there are too many.
         pub not_followed: u64,
+        /// The packets go one way only: nothing can be followed.
+        pub one_way: bool,
+        /// Requests for such connections without a reply (CM REP) in the capture.
+        pub unanswered_requests: u64,
     }
 
     /// One queue: a submission queue and its completion queue over one connection.
@@ -96,7 +100,7 @@ records! {
         pub completed: u64,
         /// Commands without a response, but for asynchronous event requests.
         pub unanswered: u64,
-        /// How long the oldest of them waits at the end of the capture, in nanoseconds.
+        /// How long the oldest of them waited: until its queue ended, else until the capture did, in nanoseconds.
         pub longest_wait_ns: Option<u64>,
         /// Retransmitted capsules of commands.
         pub retransmitted_commands: u64,
@@ -106,6 +110,10 @@ records! {
         pub mean_outstanding: Option<f64>,
         /// The share of that time in which the queue was full; `None` where its entries are not known.
         pub full_ratio: Option<f64>,
+        /// When it was closed, in nanoseconds since 1970; or when its queue pair was used again, or the same queue connected anew.
+        pub closed_ns: Option<i64>,
+        /// Who closed it: the address; `None` where nobody said so.
+        pub closed_by: Option<String>,
         /// Latencies.
         pub latency: Option<Summary>,
         /// What the time of its commands went to.
@@ -331,6 +339,11 @@ impl OperationRow {
 }
 
 impl QueueRow {
+    /// "#3 10.0.0.1 → 10.0.0.2, admin queue": with its place in the list, by which queues of the same two hosts are told apart.
+    pub fn text(&self, at: usize) -> String {
+        format!("#{at} {} → {}, {}", self.host, self.controller, self.name())
+    }
+
     /// "admin queue", "queue 3".
     pub fn name(&self) -> String {
         match self.queue {
@@ -409,7 +422,30 @@ impl<'a> Known<'a> {
     }
 }
 
+/// A Connect of the same queue of the same host ends one that was silent since: who lost its connection says so to nobody.
+fn end_replaced(queues: &mut [Queue]) {
+    type Same = (Address, Address, Arc<str>, Arc<str>, u16);
+    let same = |queue: &Queue| -> Option<Same> {
+        let names = queue.subsystem.clone().zip(queue.host_name.clone());
+        let (subsystem, host_name) = names.filter(|_| queue.is_nvme)?;
+        Some((queue.host, queue.controller, subsystem, host_name, queue.number?))
+    };
+    let mut later: HashMap<Same, (i64, u64), RandomState> = HashMap::default();
+    for queue in queues.iter_mut().rev() {
+        let Some(same) = same(queue) else { continue };
+        if let Some(&(time, frame)) = later.get(&same)
+            && time >= queue.last
+        {
+            queue.end(Ending { time, frame, by: None });
+        }
+        if let Some(first) = queue.first {
+            later.insert(same, first);
+        }
+    }
+}
+
 pub(super) fn report(mut all: Commands) -> Report {
+    end_replaced(&mut all.queues);
     let queues = std::mem::take(&mut all.queues);
     let known = Known::of(&queues);
     all.identified.rename(|who| known.whole(who));
@@ -449,6 +485,8 @@ pub(super) fn report(mut all: Commands) -> Report {
         wrong_icrc_read: all.doubt.read,
         wrong_icrc: all.doubt.refused,
         not_followed: all.not_followed,
+        one_way: all.directions.are_one_way(),
+        unanswered_requests: all.requests.waiting().count() as u64,
     };
     report.findings = findings(&report, &shown, end);
     report
@@ -471,11 +509,13 @@ fn queue_row(queue: &Queue, end: i64) -> QueueRow {
         is_proved: queue.is_proved,
         completed: queue.sums.latency.count(),
         unanswered: waiting().count() as u64,
-        longest_wait_ns: waiting().map(|open| end.saturating_sub(open.start).max(0) as u64).max(),
+        longest_wait_ns: waiting().map(|open| Ending::wait(queue.ended, open.start, end)).max(),
         retransmitted_commands: queue.sent_again,
         most_outstanding: depth.most,
         mean_outstanding: (depth.ns > 0).then(|| depth.area as f64 / depth.ns as f64),
         full_ratio: queue.entries.filter(|_| depth.ns > 0).map(|_| depth.full_ns as f64 / depth.ns as f64),
+        closed_ns: queue.ended.map(|ended| ended.time),
+        closed_by: queue.ended.and_then(|ended| ended.by).map(|by| by.to_string()),
         latency: queue.sums.latency.summary(),
         time: queue.sums.time.into(),
     }
@@ -552,32 +592,31 @@ fn command_row(done: &Done, at: usize, queue: &Queue, size: Option<u64>) -> Comm
 /// What stands out, with what to do.
 fn findings(report: &Report, shown: &[&Queue], end: i64) -> Vec<String> {
     let mut all = Vec::new();
-    for (row, queue) in report.queues.iter().zip(shown) {
-        let who = format!(
-            "{} → {} queue {}",
-            row.host,
-            row.controller,
-            row.queue.map_or("?".into(), |n| n.to_string())
-        );
+    for (at, (row, queue)) in report.queues.iter().zip(shown).enumerate() {
+        let who = row.text(at);
+        let side = |by: Address| if by == queue.host { "the host" } else { "the controller" };
+        let wait = |start| Ending::wait_words(queue.ended, (start, end), "queue", side);
         if row.unanswered > 0
             && let Some(open) =
                 queue.open.values().filter(|open| open.is_counted).min_by_key(|open| open.start)
         {
             all.push(format!(
-                "{who}: {} without a response; the oldest, {} in frame {}, had none in the {} to the end of the capture",
+                "{who}: {} without a response; the oldest, {} in frame {}, had none in the {}",
                 several(row.unanswered, "command"),
                 open.command.name(queue.is_admin()),
                 open.frame,
-                duration(row.longest_wait_ns.unwrap_or(0)),
+                wait(open.start),
             ));
         }
         if let Some(limit) = row.keep_alive_ms.filter(|&ms| ms > 0).map(|ms| u64::from(ms) * 1_000_000) {
             let open = queue.open.values().filter(|open| open.command.is_keep_alive(true));
-            let waits = open.map(|open| end.saturating_sub(open.start).max(0) as u64).max();
-            if let Some(ns) = queue.slowest_keep_alive.max(waits).filter(|&ns| ns > limit) {
+            let waits = open.map(|open| (Ending::wait(queue.ended, open.start, end), wait(open.start)));
+            let answered =
+                queue.slowest_keep_alive.map(|ns| (ns, format!("{} for its response", duration(ns))));
+            let longest = waits.chain(answered).max_by_key(|&(ns, _)| ns);
+            if let Some((_, waited)) = longest.filter(|&(ns, _)| ns > limit) {
                 all.push(format!(
-                    "{who}: a Keep Alive waited {} for its response, longer than the keep-alive timeout of {}: the controller or its link stood still",
-                    duration(ns),
+                    "{who}: a Keep Alive waited {waited}, longer than the keep-alive timeout of {}: the controller or its link stood still",
                     duration(limit),
                 ));
             }
@@ -595,10 +634,8 @@ fn findings(report: &Report, shown: &[&Queue], end: i64) -> Vec<String> {
     for row in &report.failed {
         let queue = &report.queues[row.queue];
         all.push(format!(
-            "{} → {}, {}: {} failed {} with {:#06x}, {}{} [frame {}]",
-            queue.host,
-            queue.controller,
-            queue.name(),
+            "{}: {} failed {} with {:#06x}, {}{} [frame {}]",
+            queue.text(row.queue),
             row.command,
             times(row.count),
             row.status,

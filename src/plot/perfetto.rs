@@ -13,7 +13,10 @@ use std::{
 };
 
 use crate::{
-    analyze::metric::timeline::{Axis, FlowTimeline, Kind, Measured, Timeline, What},
+    analyze::metric::{
+        bit_rate,
+        timeline::{Axis, FlowTimeline, Kind, Measured, Timeline, What},
+    },
     report::{View, clean},
     wire::Psn,
 };
@@ -288,8 +291,11 @@ impl Trace<'_> {
                 if let Some(end) = end.filter(|end| *end < bin.at) {
                     self.counter(track, axis.start_ns(end), 0)?;
                 }
-                let bits = bin.goodput_bytes as u128 * 8 * 1_000_000_000 / width_ns.max(1) as u128;
-                self.counter(track, axis.start_ns(bin.at), bits as u64)?;
+                self.counter(
+                    track,
+                    axis.start_ns(bin.at),
+                    bit_rate(bin.goodput_bytes, width_ns.unsigned_abs()),
+                )?;
                 end = Some(bin.at + 1);
             }
             if let Some(end) = end {

@@ -98,9 +98,10 @@ const HOSTS: usize = 24;
 const WITH_NUMBERS: usize = 6;
 
 /// The colours of what ranks wait for.
-const WAITS: [(&str, Colour); 9] = [
+const WAITS: [(&str, Colour); 10] = [
     ("paused", (204, 121, 167)),
     ("recovering", VERMILION),
+    ("receiver_silent", (60, 60, 60)),
     ("sender_late", (86, 180, 233)),
     ("receiver_late", (230, 159, 0)),
     ("one_side_late", (163, 165, 0)),

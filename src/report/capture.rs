@@ -187,6 +187,11 @@ impl SetClock {
 }
 
 impl NotDecoded {
+    /// The capture has only the beginning of these frames: more bytes of each would tell.
+    pub fn is_cut(&self) -> bool {
+        [Numbers::Cut, Numbers::CutPause].iter().any(|cut| self.kind == cut.name())
+    }
+
     /// "20 frames of EtherType 0x88e5 (MACsec)".
     pub fn text(&self) -> String {
         format!("{} of {}", units::several(self.frames, "frame"), self.what)

@@ -124,7 +124,7 @@ records! {
         pub resent_ns: Option<i64>,
         /// When its last packet was acknowledged.
         pub acknowledged_ns: Option<i64>,
-        /// Bytes that were sent.
+        /// Bytes that were sent: of one that is not complete, as far as they were seen.
         pub bytes: u64,
         /// Bytes of each receive, where one slot asks for several.
         pub sizes: Vec<u64>,
@@ -146,7 +146,7 @@ records! {
     }
 
     /// What the time of a request went to: from the end of the request before on its connection, or from the beginning of its operation, until
-    /// it was acknowledged. It is the sum of receiver late, sender late and network; network is the sum of paused, recovering and
+    /// it was acknowledged. It is the sum of receiver late, sender late, network and receiver silent; network is the sum of paused, recovering and
     /// transfer; transfer that of line rate, round trip, throttled and queueing.
     #[derive(Eq)]
     pub struct RequestTime {
@@ -158,6 +158,8 @@ records! {
         pub sender_late_ns: Option<u64>,
         /// Before its data, where nobody knows who was late.
         pub late_ns: Option<u64>,
+        /// At its end, the receiver answered nothing any more, to the end of the capture, though data was retransmitted to it.
+        pub receiver_silent_ns: u64,
         /// From its first data packet until it was acknowledged, and the round trip before that.
         pub network_ns: u64,
         /// Of that, its sender was silent in a pause.
@@ -211,6 +213,8 @@ records! {
         pub queue_pair: Option<u32>,
         /// How long it was waited for.
         pub lost_ns: Option<u64>,
+        /// When, where that is known, as of hosts that are late: from and until, from and until, …, in nanoseconds since the operation began.
+        pub waited_at_ns: Vec<u64>,
     }
 
     /// Who was waited for.
@@ -234,7 +238,7 @@ records! {
     }
 
     /// A time in which an endpoint waited, and for what. Of several requests at the same time, the one with the first of these causes counts:
-    /// paused, recovering, sender late, receiver late, one side late, throttled, queueing, line rate.
+    /// paused, recovering, receiver silent, sender late, receiver late, one side late, throttled, queueing, line rate.
     pub struct CollectiveWait {
         /// The address that waited: of a receiver that is late the sender, else the receiver.
         pub rank: String,
@@ -303,8 +307,12 @@ impl Collectives {
             (_, Some(_)) => "begun, and not ended",
             (None, None) => "not seen",
         };
+        let silence = match hung.time.receiver_silent_ns {
+            0 => String::new(),
+            ns => format!("; the receiver stopped answering {} before the capture ended", duration(ns)),
+        };
         format!(
-            "{} not complete when the capture ends, the first one {} of {} → {}: {what}",
+            "{} not complete when the capture ends, the first one {} of {} → {}: {what}{silence}",
             several(self.unfinished, "request"),
             count(hung.index),
             clean(&of.sender),
@@ -340,6 +348,9 @@ impl RequestTime {
         let of_network =
             if of_network.is_empty() { String::new() } else { format!(" ({})", of_network.join(", ")) };
         parts.push(format!("network {}{of_network}", share(self.network_ns)));
+        if self.receiver_silent_ns > 0 {
+            parts.push(format!("receiver silent {}", share(self.receiver_silent_ns)));
+        }
         parts.join(", ")
     }
 
@@ -352,6 +363,7 @@ impl RequestTime {
             }
         };
         grow(&mut self.lasted_ns, other.lasted_ns);
+        grow(&mut self.receiver_silent_ns, other.receiver_silent_ns);
         grow(&mut self.network_ns, other.network_ns);
         grow(&mut self.paused_ns, other.paused_ns);
         grow(&mut self.recovering_ns, other.recovering_ns);

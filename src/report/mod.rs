@@ -24,6 +24,8 @@ mod flow;
 #[cfg(feature = "cli")]
 pub mod html;
 pub mod json;
+#[cfg(feature = "cli")]
+mod labels;
 mod list;
 mod log;
 mod message;
@@ -70,6 +72,8 @@ pub use field::plain_doc;
 pub use finding::*;
 pub use flow::*;
 pub use head::*;
+#[cfg(feature = "cli")]
+pub use labels::{LABELS, Label};
 pub use list::{List, Rows};
 pub use log::*;
 pub use message::*;

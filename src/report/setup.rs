@@ -70,7 +70,7 @@ records! {
         pub start_ns: i64,
         /// From the first REQ to the first answer that decides: REP, REJ or SIDR_REP, in nanoseconds.
         pub answer_ns: Option<u64>,
-        /// From the first message to the first REJ, in nanoseconds.
+        /// From the first REQ to the first REJ, in nanoseconds.
         pub rejected_ns: Option<u64>,
         /// From the first REQ to the first RTU, in nanoseconds.
         pub setup_ns: Option<u64>,
@@ -314,8 +314,25 @@ impl Setup {
         })
     }
 
-    /// What to do when a side gave up although an answer could still have come.
-    pub const GIVEN_UP_EARLY: &str = "it gave up before the connection manager's own timeout: its application ended, was killed, or has a shorter timeout; see its log, and why the other side was not ready sooner";
+    /// What to do when a connection was not set up and no reason for it was sent, or a timeout is the reason. `is_early`: a side gave up
+    /// although an answer could still have come.
+    pub fn silence_advice(&self, is_early: bool) -> &'static str {
+        // A reply that was seen did not arrive, or came too late. Who asks again had no answer, and an MRA is one.
+        match (self.replies > 0, is_early) {
+            (true, _) => {
+                "look for loss between the tap and the asking host, and for a firewall that lets only one direction pass"
+            }
+            (false, true) if self.requests <= 1 || self.waits > 0 => {
+                "it gave up before the connection manager's own timeout: its application ended, was killed, or has a shorter timeout; see its log, and why the other side was not ready sooner"
+            }
+            (false, true) => {
+                "see whether the asked host is up, has this address, and gets UDP port 4791; a capture there shows whether the requests arrive; the asking side gave up before the connection manager's own timeout: its log says why"
+            }
+            (false, false) => {
+                "see whether the asked host is up, has this address, and gets UDP port 4791; a capture there shows whether the requests arrive"
+            }
+        }
+    }
 
     /// What to do when a service's queue pair is not told (SIDR).
     pub fn sidr_advice(status: u8) -> &'static str {

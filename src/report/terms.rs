@@ -460,6 +460,7 @@ terms! {
     WaitCause {
         Paused = "paused" "paused": "Its data was stopped by a pause.",
         Recovering = "recovering" "recovering": "A packet of its data, or of the element that asks for it, was lost and not sent again yet.",
+        ReceiverSilent = "receiver_silent" "receiver silent": "The receiver answered nothing any more, to the end of the capture, though data was retransmitted to it.",
         SenderLate = "sender_late" "sender late": "It had asked for data, and the sender did not send.",
         ReceiverLate = "receiver_late" "receiver late": "It had data to send, as far as packets tell, and the receiver had not asked for it.",
         OneSideLate = "one_side_late" "one side late": "One side was late: without elements nobody knows which.",

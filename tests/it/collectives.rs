@@ -8,13 +8,13 @@ use crate::support::{
     trace,
 };
 use rdmawire::{
-    analyze::{Analysis, Options},
+    analyze::{Analysis, Options, metric::timeline},
     capture::{Record, Time},
     dissect::Link,
     opcode::Opcode,
     report::{
-        CollectiveCause, CollectiveRequest, Collectives, CtsLayout, ImmediateOrder, RecognizedBy, Report,
-        RequestTime, Topology,
+        CollectiveCause, CollectiveRequest, CollectiveWait, Collectives, CtsLayout, ImmediateOrder,
+        RecognizedBy, Report, RequestTime, Topology, WaitCause,
     },
 };
 
@@ -55,7 +55,7 @@ fn late(time: &RequestTime) -> u64 {
 fn check(all: &Collectives) {
     for request in &all.requests {
         let time = &request.time;
-        assert_eq!(time.lasted_ns, late(time) + time.network_ns, "{request:?}");
+        assert_eq!(time.lasted_ns, late(time) + time.network_ns + time.receiver_silent_ns, "{request:?}");
         assert_eq!(time.network_ns, time.paused_ns + time.recovering_ns + time.transfer_ns, "{request:?}");
         assert_eq!(request.bytes, request.queue_pair_bytes.iter().sum::<u64>());
         let times = [request.cts_ns, request.first_data_ns, request.last_data_ns, request.acknowledged_ns];
@@ -155,6 +155,48 @@ fn a_receiver_that_died_leaves_requests_unfinished() {
     let complete: Vec<_> = of(&all, 0).into_iter().map(|request| request.is_complete).collect();
     assert_eq!(complete, [[Some(true); 3].as_slice(), &[Some(false); 8]].concat());
     assert_eq!(all.stragglers[0].cause, CollectiveCause::Hang);
+    // Of the fourth request, 195 packets of 1,024 bytes were sent; the receiver answered nothing from frame 3526 on.
+    let requests = of(&all, 0);
+    let [before, last] = [requests[2], requests[3]];
+    assert_eq!((last.bytes, &*last.queue_pair_bytes), (195 * 1024, &[195 * 1024][..]));
+    assert_eq!(all.bytes, 3 * (1 << 20) + 195 * 1024);
+    assert_eq!(
+        (all.time.receiver_silent_ns, before.time.receiver_silent_ns),
+        (last.time.receiver_silent_ns, 0)
+    );
+    let answer = frames("nccl_peer_dies_busy-A.pcap.zst")[3526 - 1].time;
+    let end = last.begin_ns + last.time.lasted_ns as i64;
+    assert_eq!(last.time.receiver_silent_ns as i64, end - answer);
+    assert!(last.time.receiver_silent_ns > last.time.lasted_ns / 2, "{last:?}");
+    let said = all.sentences().join("; ");
+    assert!(said.contains("; the receiver stopped answering"), "{said}");
+    let silent = |one: &&CollectiveWait| one.cause == WaitCause::ReceiverSilent && one.rank == "10.77.0.1";
+    assert!(all.waits.iter().any(|wait| silent(&wait)), "{:?}", all.waits.last());
+    // A receiver of which nothing was captured is not silent.
+    let one_way = report("nccl_peer_dies_busy-A.pcap.zst", is_from(1), usize::MAX);
+    let one_way = one_way.head.collectives;
+    assert!(one_way.is_none_or(|all| all.time.receiver_silent_ns == 0));
+}
+
+/// What the picture marks as waited for is what the table of operations says, each within its operation.
+#[test]
+fn marks_of_who_was_waited_for_are_the_operations() {
+    let mut analysis = Analysis::new(Options::default());
+    frames("nccl_ring-A.pcap.zst").iter().for_each(|frame| analysis.push(&frame.record()));
+    let ended = analysis.end();
+    let view = ended.report();
+    let start = view.head.capture.first_ns.unwrap();
+    let all = view.head.collectives.as_ref().unwrap();
+    let chart = timeline::waiting_chart(&view).unwrap();
+    let marks = &chart.series.iter().find(|series| series.role == timeline::STRAGGLER).unwrap().marks;
+    let operations = all.operations.as_ref().unwrap();
+    for of in operations.iter().filter(|of| of.straggler.is_some()) {
+        let [from, to] = [of.start_ns - start, of.start_ns - start + of.lasted_ns as i64];
+        let of_it = marks.iter().filter(|mark| mark.0 >= from && mark.1 <= to);
+        let marked: i64 = of_it.map(|mark| mark.1 - mark.0).sum();
+        assert_eq!(Some(marked as u64), of.lost_ns, "{of:?}");
+    }
+    assert!(operations.iter().filter_map(|of| of.lost_ns).min() > Some(100_000_000), "{operations:?}");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use rdmawire::{
     capture::{self, Record, Source},
     commands::{Commands, Report},
     dissect::{Dissection, Link, dissect},
+    opcode::Operation,
     report::ApplicationBy,
     upper::{Application, Message, Protocol},
     wire::*,
@@ -323,6 +324,48 @@ fn the_command_prints_rows_and_json() {
     assert_eq!((lines.len(), &lines[0]["schema"]), (2, &serde_json::json!("rdmawire.commands/1")));
     let none = cli().args(["commands", "pcaps/loss1_rc_write-B-300.pcap"]).output().unwrap();
     assert!(none.status.success() && String::from_utf8_lossy(&none.stdout).contains("no connection of NFS"));
+    // One direction alone.
+    let none = cli().args(["commands", "--filter", "ip.src == 10.77.0.1", path]).output().unwrap();
+    let none = String::from_utf8(none.stdout).unwrap();
+    for part in ["SMC-R is followed\n  - One direction only", "1 connection request for it without a reply"] {
+        assert!(none.contains(part), "{part}: {none}");
+    }
+}
+
+/// A command that nothing answers waits until its connection is closed.
+#[test]
+fn a_wait_ends_with_its_connection() {
+    let path = "pcaps/nfs4_basic-A.pcap.zst";
+    let (mut closed, mut replies) = (None, Vec::new());
+    let is_reply = |d: &Dissection<'_>| {
+        let is_send = d.opcode().is_some_and(|opcode| opcode.shape().operation == Some(Operation::Send));
+        is_send && d.addresses().is_some_and(|[src, _]| src.to_string() == "10.77.0.2") && !d.has(Kind::Mad)
+    };
+    each_kept(
+        path,
+        usize::MAX,
+        |_, _| true,
+        |number, record, d| {
+            if d.has(Kind::CmDreq) && closed.is_none() {
+                closed = Some((record.time.0, number, d.addresses().unwrap()[0].to_string()));
+            }
+            if is_reply(d) {
+                replies.push(number);
+            }
+        },
+    );
+    let (time, frame, by) = closed.expect("a DREQ");
+    let last = *replies.last().unwrap();
+    let all = report("nfs4_basic", usize::MAX, |number, _| number != last);
+    let row = &all.connections[0];
+    assert_eq!((row.unanswered, row.closed_ns, row.closed_by.as_deref()), (1, Some(time), Some(&*by)));
+    let who = if by == row.client { "the client" } else { "the server" };
+    let said = format!(" until {who} closed the connection [frame {frame}]");
+    assert!(
+        all.findings.iter().any(|text| text.starts_with("#0 ") && text.contains(&said)),
+        "{:?}",
+        all.findings
+    );
 }
 
 /// A mirror that rewrites packets leaves all ICRCs wrong: they are no evidence, as in the analysis.

@@ -257,6 +257,29 @@ mod cli {
         assert_eq!(status, Some(0));
     }
 
+    /// What is within the bounds fits, and nothing is said of losses that nothing shows.
+    #[test]
+    fn what_is_predicted_fits() {
+        let (status, output) = compare("reorder5_rc_write-A", "10.77.0.1", &|_, _, counted| counted);
+        assert_eq!(status, Some(0), "{output:#}");
+        let naks = find(&output, A, "rcvd_seq_err");
+        let [least, seen, most, actual] =
+            ["least", "seen", "most", "actual"].map(|name| naks[name].as_u64().unwrap());
+        assert!(least <= actual && actual < seen && seen <= most, "{naks}");
+        let text = naks["explanation"].as_str().unwrap();
+        assert!(text.starts_with("it fits the prediction: ") && !text.contains("lost in the host"), "{text}");
+        for one in
+            output["hosts"].as_array().unwrap().iter().flat_map(|host| host["counters"].as_array().unwrap())
+        {
+            let text = one["explanation"].as_str().unwrap_or_default();
+            let is_possible = one["verdict"] == "possible";
+            assert!(
+                !is_possible || !text.contains("inside the host") && !text.contains("not seen at the tap"),
+                "{one}"
+            );
+        }
+    }
+
     /// A program that does not wait for its last answers destroys its queue pair before they come.
     #[test]
     fn answers_to_a_queue_pair_that_is_gone_are_not_counted() {

@@ -133,6 +133,28 @@ fn notes_match_by_id_and_severity() {
     }
 }
 
+/// An ERF record's own headers are none of the frame: extension headers, and the two bytes before Ethernet.
+#[test]
+fn records_of_erf_are_as_long_as_their_frames() {
+    let frame = [0u8; 60];
+    let of = |kind: u8, more: &[u8], says: u16| {
+        let mut record = vec![0u8; 16];
+        record[8] = kind;
+        record[10..12].copy_from_slice(&(16 + more.len() as u16 + 60).to_be_bytes());
+        record[14..16].copy_from_slice(&says.to_be_bytes());
+        [&record, more, &frame].concat()
+    };
+    // Ethernet; InfiniBand with two extension headers.
+    let extensions = [0x83, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0];
+    for record in [of(2, &[0, 0], 1514), of(21 | 0x80, &extensions, 1514)] {
+        let own = record.len() as u32 - 60;
+        let d = dissect(Link::ERF, &record, own + 1514);
+        assert_eq!(d.lengths(), (1514, 60));
+        let matches = |text: &str| Filter::parse(text).unwrap().matches(&d, &FrameMeta::default());
+        assert!(matches("frame.len == 1514 && frame.cap_len == 60"));
+    }
+}
+
 #[test]
 fn the_capture_can_be_asked_too() {
     let frame = [0u8; 60];

@@ -509,3 +509,36 @@ fn chance_is_no_cause() {
     }
     assert!(losses >= 12 && blamed <= 1, "{losses} {blamed}");
 }
+
+/// What the capture cut needs more bytes, and what something wraps needs its name.
+#[test]
+fn advice_for_what_is_not_decoded_is_for_why_it_is_not() {
+    let pause = [&[1, 0x80, 0xc2, 0, 0, 1, 2, 0, 0, 0, 0, 1, 0x88, 0x08, 1, 1, 0, 8][..], &[0; 42]].concat();
+    let macsec = [&[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x88, 0x77][..], &[0; 46]].concat();
+    let next = |frames: &[(&[u8], usize)]| {
+        let mut analysis = Analysis::new(Options::default());
+        for (n, (bytes, kept)) in frames.iter().enumerate() {
+            analysis.push(&Record {
+                time: Time(n as i64 * 1_000),
+                link: rdmawire::dissect::Link::ETHERNET,
+                interface: 0,
+                wire_len: bytes.len() as u32,
+                frame: &bytes[..*kept],
+            });
+        }
+        let report = analysis.finish();
+        let of =
+            |id: &str| report.head.findings.iter().find(|one| one.id == id).map(|one| one.next.to_string());
+        [of("capture.not_decoded"), of("capture.no_rdma")]
+            .map(|next| next.unwrap_or_else(|| panic!("{report:#?}")))
+    };
+    let [next_of_cut, none] = next(&[(&pause, 18), (&pause, 18)]);
+    for text in [&next_of_cut, &none] {
+        assert!(text.starts_with("record more bytes of each frame") && !text.contains("--decap"), "{text}");
+        assert!(!text.contains("offloaded"), "{text}");
+    }
+    let [wrapped, none] = next(&[(&macsec, 60)]);
+    assert!(wrapped.starts_with("name a tunnel") && none.contains("offloaded"), "{wrapped}; {none}");
+    let [both, _] = next(&[(&macsec, 60), (&pause, 18)]);
+    assert!(both.starts_with("record more bytes") && both.contains("; name a tunnel"), "{both}");
+}

@@ -92,6 +92,24 @@ fn figures_are_those_of_the_json() {
     assert_eq!(bytes, all.sum::<u64>());
 }
 
+/// Rates are rounded as the text rounds them, once: 587.79 bit/s are 588.
+#[test]
+fn rates_are_rounded_as_in_the_text() {
+    const CAPTURE: &str = "pcaps/cm_req_lost-A.pcap.zst";
+    let [data] = &islands(&page(&[CAPTURE]))[..] else { panic!("one capture") };
+    let text = String::from_utf8(run(&["analyze", CAPTURE])).unwrap();
+    let mut rates = Vec::new();
+    for row in data["flows"]["rows"].as_array().unwrap() {
+        for label in ["rate", "goodput"] {
+            let rate = cell(&data["flows"], row, label).as_f64().unwrap();
+            let shown = rdmawire::report::units::bits(rate);
+            assert!(text.contains(&shown), "{rate} {shown}: {text}");
+            rates.push(shown);
+        }
+    }
+    assert_eq!(rates, ["588 bit/s", "435 bit/s", "676 bit/s", "500 bit/s"]);
+}
+
 #[test]
 fn several_captures_are_one_page_with_a_table_on_top() {
     let page = page(&[LOSSY, "pcaps/cm_rping-A.pcap"]);

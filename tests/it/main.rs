@@ -85,6 +85,7 @@ mod hostile;
 #[cfg(feature = "cli")]
 mod html;
 mod ipoib;
+mod labels;
 mod latency;
 mod layers;
 #[cfg(all(target_os = "linux", feature = "cli", feature = "live"))]

@@ -250,6 +250,16 @@ fn clocks_apart_are_set_right() {
     assert_eq!((&told[0]["file"], &told[0]["offset_ns"]), (&paths[1].as_str().into(), &ns.into()), "{told}");
     assert!((ns - diff).abs() < 300_000, "{ns}");
     assert_eq!(merged.flows[0].requests.retransmits, alone.flows[0].requests.retransmits);
+    // Both files count in microseconds; what is subtracted is no step of theirs.
+    let mut halves =
+        taps::merge(["A", "B"].iter().map(|tap| open(&&*format!("rtt_delay10-{tap}.pcap.zst"))).collect());
+    let ahead = halves.captures().find_map(Series::clock).expect("clocks apart").ns;
+    assert!(ahead % 1_000 != 0, "{ahead}");
+    read(&mut halves);
+    assert_eq!(halves.captures().map(Series::step_ns).collect::<Vec<_>>(), [Some(1_000); 2]);
+    let files = paths.map(|path| path.replace("loss1_rc_write", "rtt_delay10"));
+    let told = crate::support::programs::printed(cli().args(["analyze", "--merge"]).args(&files));
+    assert!(told.contains("Timestamps count in steps of 1.00 µs"), "{told}");
     // Merged again, by the right clock.
     let same = taps::merge([at_hosts[0]; 2].iter().map(open).collect());
     assert!(same.captures().all(|capture| capture.clock().is_none()));

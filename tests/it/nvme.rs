@@ -1,13 +1,15 @@
 //! Commands of NVMe over RDMA, in a capture of Linux's host and target, and in what is left of it.
 
+use std::collections::BTreeMap;
+
 use rdmawire::{
-    capture::{self, Source},
+    capture::{self, Record, Source, Time},
     dissect::{Dissection, dissect},
     icrc,
     nvme::{Commands, Report},
     opcode::Operation,
     report::DataDirection,
-    wire::{Bth, Header, Kind, Psn, Qpn, RKey, Reth, VirtualAddress},
+    wire::{Bth, CmDreq, Header, Kind, Psn, Qpn, RKey, Reth, VirtualAddress},
 };
 
 use crate::support::{
@@ -231,9 +233,111 @@ fn the_command_prints_rows_and_json() {
         (Some("rdmawire.nvme/1"), Some(0))
     );
     let none = cli().args(["nvme", "pcaps/loss1_rc_write-B-300.pcap"]).output().unwrap();
-    assert!(
-        none.status.success() && String::from_utf8_lossy(&none.stdout).contains("no queue of NVMe over RDMA")
+    let none = String::from_utf8_lossy(&none.stdout).into_owned();
+    assert!(none.contains("no queue of NVMe over RDMA\n") && !none.contains("One direction"), "{none}");
+}
+
+/// A command that nothing answers waits until its queue is closed, not until the capture ends.
+#[test]
+fn a_wait_ends_with_its_queue() {
+    // When each queue is closed, by the controller's queue pair. The last command before the first of these has no response.
+    let mut closed = BTreeMap::new();
+    each_kept(
+        CAPTURE,
+        usize::MAX,
+        |number, _| number > 4000,
+        |number, record, d| {
+            if let Some(dreq) = d.get::<CmDreq>() {
+                closed.entry(dreq.remote_qpn().0).or_insert((record.time.0, number));
+            }
+        },
     );
+    let frame = closed.values().map(|(_, frame)| *frame).min().expect("a DREQ");
+    let is_answer = |d: &Dissection<'_>| {
+        let is_send = d.opcode().is_some_and(|opcode| opcode.shape().operation == Some(Operation::Send));
+        is_send
+            && d.payload_len() == 16
+            && d.addresses().is_some_and(|[src, _]| src.to_string() == "10.77.0.2")
+    };
+    let (mut last, mut answered) = (0, 0);
+    each_kept(
+        CAPTURE,
+        usize::MAX,
+        |number, d| number < frame && is_answer(d),
+        |number, record, _| (last, answered) = (number, record.time.0),
+    );
+    let all = report(CAPTURE, usize::MAX, |number, _| number != last);
+    let open: Vec<_> = all.queues.iter().enumerate().filter(|(_, queue)| queue.unanswered > 0).collect();
+    let &[(place, queue)] = &open[..] else { panic!("{open:#?}") };
+    let (time, frame) = closed[&queue.controller_qp];
+    assert_eq!((queue.closed_ns, queue.closed_by.as_deref()), (Some(time), Some("10.77.0.1")));
+    let waited = queue.longest_wait_ns.unwrap();
+    let least = (time - answered) as u64;
+    assert!((least..least + 1_000_000_000).contains(&waited), "{waited} {least}");
+    let said = format!(" until the host closed the queue [frame {frame}]");
+    let told: Vec<_> = all.findings.iter().filter(|text| text.contains(&said)).collect();
+    assert!(told[0].starts_with(&format!("#{place} 10.77.0.1 → 10.77.0.2, ")), "{:?}", all.findings);
+    // Without a word of its end, it waits to the end of the capture.
+    let all = report(CAPTURE, usize::MAX, |number, d| {
+        number != last && !d.has(Kind::CmDreq) && !d.has(Kind::CmDrep)
+    });
+    assert!(all.findings.iter().any(|text| text.contains("to the end of the capture")), "{:?}", all.findings);
+    let queue = &all.queues[place];
+    assert!(queue.closed_ns.is_none() && queue.unanswered == 1, "{queue:?}");
+}
+
+/// A queue pair that another queue has, and a queue that is connected anew, end what was there before.
+#[test]
+fn a_queue_that_is_set_up_anew_ends_the_one_before() {
+    let goodbyes = |d: &Dissection<'_>| d.has(Kind::CmDreq) || d.has(Kind::CmDrep);
+    let mut commands = Commands::keeping(0);
+    let (mut last, mut number) = (0, 0);
+    for later in [0, 100_000_000_000] {
+        each_kept(
+            CAPTURE,
+            usize::MAX,
+            |_, d| !goodbyes(d),
+            |_, record, d| {
+                last = if later == 0 { last.max(record.time.0) } else { last };
+                number += 1;
+                let record = Record { time: Time(record.time.0 + later), ..*record };
+                commands.push(number, &record, d);
+            },
+        );
+    }
+    let all = commands.finish();
+    let ended: Vec<_> = all.queues.iter().map(|queue| (queue.closed_ns, queue.closed_by.is_some())).collect();
+    assert!(
+        ended[..3].iter().all(|(time, by)| time.is_some_and(|time| time > last) && !by),
+        "{ended:?} {last}"
+    );
+    assert!(ended[3..].iter().all(|(time, _)| time.is_none()), "{ended:?}");
+}
+
+/// Of one direction alone nothing can be followed: that is said, and not that there is nothing.
+#[test]
+fn one_direction_alone_is_said() {
+    for (filter, requests) in [("ip.src == 10.77.0.1", 3), ("ip.src == 10.77.0.2", 0)] {
+        let output = cli().args(["nvme", "--json", "--filter", filter, CAPTURE]).output().unwrap();
+        let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let [queues, one_way, asked] =
+            ["queues", "one_way", "unanswered_requests"].map(|name| json[name].clone());
+        assert_eq!(
+            (queues, one_way, asked),
+            (serde_json::json!([]), true.into(), requests.into()),
+            "{filter}"
+        );
+        let output = cli().args(["nvme", "--filter", filter, CAPTURE]).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(text.contains("no queue of NVMe over RDMA is followed\n  - One direction only"), "{text}");
+        assert_eq!(
+            text.contains("3 connection requests for it without a reply (CM REP)"),
+            requests > 0,
+            "{text}"
+        );
+    }
+    let all = report(CAPTURE, usize::MAX, |_, _| true);
+    assert!(!all.one_way && all.unanswered_requests == 0);
 }
 
 /// Captures are answered for one by one, or as one trace; so it is with set-ups.

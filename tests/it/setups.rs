@@ -227,6 +227,16 @@ fn what_was_not_captured_is_null() {
     assert_eq!((setup.path_mtu_bytes, setup.service), (None, Service::Unknown));
     assert_eq!(setup.why.get("path_mtu_bytes"), Some(&Reason::OneWay));
 
+    // How long a refusal took is not known without the request.
+    let refusal = [(MS, d.rej(RejectReason(8), &[]))];
+    let report = run(&refusal);
+    let setup = only(&report);
+    assert_eq!((setup.outcome, setup.rejected_ns), (SetupOutcome::Refused, None));
+    assert_eq!(setup.why.get("rejected_ns"), Some(&Reason::OneWay));
+    assert!(!setup.outcome_words().contains("after"), "{}", setup.outcome_words());
+    let asked = [&[(0, d.req(&[]))], &refusal[..]].concat();
+    assert_eq!(only(&run(&asked)).rejected_ns, Some(MS as u64));
+
     let report = run(&[(0, data(&d, 5)), (MS, d.dreq(false, &[])), (9 * MS, d.drep(true, &[]))]);
     let setup = only(&report);
     assert_eq!((setup.outcome, setup.close_answer_ns), (SetupOutcome::Closed, Some(8_000_000)));
@@ -526,4 +536,36 @@ fn lids_of_one_port_belong_together() {
     assert_eq!(run(&[port(4, 2, 0), port(8, 2, 0x1c)], 0), 0);
     // Two ports that contradict each other: the first one stays.
     assert_eq!(run(&[port(4, 2, 0), port(8, 1, 0), port(8, 2, 0)], 0), 0);
+}
+
+/// Why a connection was not set up is said alike wherever it is: loss, where messages were repeated; who gave up, where they were not.
+#[test]
+fn silence_has_one_advice() {
+    let mut analysis = Analysis::new(Options::default());
+    for frame in trace::read("pcaps/cm_req_lost-A.pcap.zst".as_ref()).unwrap() {
+        analysis.push(&frame.record());
+    }
+    let report = analysis.finish();
+    let setups = &report.head.setups;
+    let next = |at: usize| setups[at].next.clone().unwrap();
+    // All requests were lost behind the tap; all replies were lost before the asking host; its application was ended.
+    assert!(next(0).contains("gets UDP port 4791") && next(0).contains("gave up before"), "{}", next(0));
+    assert!(next(1).starts_with("look for loss between the tap and the asking host"), "{}", next(1));
+    for at in [0, 1] {
+        let same = report.head.findings.iter().filter(|finding| finding.next.starts_with(&*next(at)));
+        assert_eq!(same.count(), 1, "{:#?}", report.head.findings);
+    }
+    // One request, and its sender gave up at once.
+    let mut analysis = Analysis::new(Options::default());
+    for frame in trace::read("pcaps/cm_rej-A.pcap.zst".as_ref()).unwrap() {
+        analysis.push(&frame.record());
+    }
+    let report = analysis.finish();
+    let gave_up = report.head.setups.iter().find(|setup| setup.outcome == SetupOutcome::GaveUp).unwrap();
+    let next = gave_up.next.as_deref().unwrap();
+    assert!(gave_up.requests == 1 && next.starts_with("it gave up before"), "{next}");
+    // Never answered, and nobody gave up in the capture.
+    let d = dialog(1);
+    let report = run(&[(0, d.req(&[])), (4 * S, d.req(&[])), (30 * S, data(&d, 1))]);
+    assert!(only(&report).next.as_deref().is_some_and(|next| next.contains("gets UDP port 4791")));
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::{
     analyze::{
         metric::{
-            KnownFlow,
+            KnownFlow, bit_rate,
             paths::{Carried, OfFlow, in_order},
             sprayed::{Entropy, Refused, Said, Sent, Sprayed},
         },
@@ -176,7 +176,7 @@ impl Received {
 
     fn rate_bps(&self) -> Option<u64> {
         let ns = u64::try_from(self.span[1].saturating_sub(self.span[0])).ok().filter(|&ns| ns > 0)?;
-        u64::try_from(u128::from(self.bytes()?) * 8_000_000_000 / u128::from(ns)).ok()
+        Some(bit_rate(self.bytes()?, ns))
     }
 }
 

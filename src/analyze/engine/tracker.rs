@@ -705,7 +705,12 @@ impl Tracker {
         if let Some(batch) = self.capture.batch() {
             return Some(batch.step_ns);
         }
-        Some(self.capture.resolution.ns).filter(|&ns| ns >= COARSE_NS)
+        Some(self.resolution_ns()).filter(|&ns| ns >= COARSE_NS)
+    }
+
+    /// The step in which times count: as the files have them, where a merge set clocks right.
+    pub(crate) fn resolution_ns(&self) -> u64 {
+        self.files.step_ns.unwrap_or(self.capture.resolution.ns)
     }
 
     /// The step of the times in the report: as above, and longer than all of them where frames have no times.

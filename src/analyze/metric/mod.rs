@@ -302,7 +302,9 @@ impl<'a> Context<'a> {
 
 /// So many bytes in so many nanoseconds, in bit/s.
 pub(crate) fn bit_rate(bytes: u64, ns: u64) -> u64 {
-    (bytes as u128 * 8_000_000_000 / ns.max(1) as u128) as u64
+    let ns = u128::from(ns.max(1));
+    // Rounded, as every figure for people is.
+    u64::try_from((u128::from(bytes) * 8_000_000_000 + ns / 2) / ns).unwrap_or(u64::MAX)
 }
 
 /// How evenly something is spread.

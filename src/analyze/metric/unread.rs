@@ -40,7 +40,7 @@ impl UnreadFrames {
             seen.first_frame = event.number;
         }
         seen.frames += 1;
-        seen.bytes += u64::from(event.packet.wire_len());
+        seen.bytes += u64::from(event.packet.lengths().0);
     }
 
     /// The list of the report, most frames first. `has_first`: the first fragments of packets were read, and later ones hold nothing more.

@@ -75,7 +75,7 @@ impl Tracker {
             timestamp_resolution_ns: counts
                 .first
                 .filter(|_| counts.has_times())
-                .map(|_| counts.resolution.ns),
+                .map(|_| self.resolution_ns()),
             timestamp_batch_frames: counts.batch().map(|batch| batch.frames),
             timestamp_batch_ns: counts.batch().map(|batch| batch.step_ns),
             link_types: counts.link_types.clone(),

@@ -100,7 +100,7 @@ pub(super) fn head(
         pair_classes_not_kept: traffic.not_by_pair(),
         qos,
         incast: known(&mut why, "incast", incasts),
-        microbursts: tracker.bursts.section(tracker.capture.resolution.ns),
+        microbursts: tracker.bursts.section(tracker.resolution_ns()),
         credits: credits.section(context),
         bad_lpcrcs: credits.bad_crcs(),
         overhead: overhead.section(),

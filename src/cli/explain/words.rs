@@ -13,11 +13,11 @@ use rdmawire::{
     gate::Figure,
     grammar::print::plural,
     opcode::Opcode,
-    report::{schema, text},
+    report::{LABELS, Label, html, schema, text},
 };
 
 /// Words of text that are no name of a figure, a field or a column.
-const IN_TEXT: [(&str, &str); 4] = [
+const IN_TEXT: [(&str, &str); 7] = [
     (
         "on the wire",
         "bytes that a link is busy with: those of frames, with preamble, frame check sequence and inter-frame gap (IEEE 802.3).",
@@ -26,6 +26,18 @@ const IN_TEXT: [(&str, &str); 4] = [
     (
         "by trouble",
         "the order of flows: stalls weigh most, then retransmitted and lost packets, then marks. See --sort.",
+    ),
+    (
+        "DSCP/PCP",
+        "the DSCP of packets, and the priority of their VLAN tag: what decides in which queue they wait.",
+    ),
+    (
+        "SL/VL",
+        "the service level of packets, and the virtual lane of the link: what decides in which queue they wait.",
+    ),
+    (
+        "events",
+        "what happened in a part of the time, of a flow's picture in text: x retransmissions, ! NAKs, * marks or CNPs.",
     ),
     ("tap", "the place on the network where a capture was made."),
 ];
@@ -111,6 +123,17 @@ pub(super) fn of_heads(
     for figure in Figure::by_label(of_part).filter(is_other) {
         found = true;
         writeln!(to, "{}, a column of flows: {}\n  {}", figure.label, figure.names[0], figure.doc)?;
+    }
+    let label = name.trim_start_matches("· ");
+    for Label { name, of, about } in LABELS.iter().filter(|one| one.name.eq_ignore_ascii_case(label)) {
+        found = true;
+        writeln!(to, "{name}, {of}\n  {about}")?;
+    }
+    for (title, [head, about]) in
+        html::columns().into_iter().filter(|(_, [head, _])| head.eq_ignore_ascii_case(name))
+    {
+        found = true;
+        writeln!(to, "{head}, a column of {title}\n  {about}")?;
     }
     for (command, title, columns) in lists() {
         for (head, about) in columns.into_iter().filter(|(head, _)| head.eq_ignore_ascii_case(name)) {

@@ -21,6 +21,13 @@ pub(super) struct Column<T> {
     value: fn(&T, i64) -> Cell,
 }
 
+impl<T> Column<T> {
+    /// Its label, and what it means.
+    pub(super) fn explained(&self) -> [Cow<'static, str>; 2] {
+        [self.head.label.clone(), self.head.about.clone()]
+    }
+}
+
 pub(super) const fn column<T>(
     label: &'static str,
     unit: &'static str,

@@ -1,5 +1,7 @@
 //! Tables of a page that are lists of the report, each with its columns.
 
+use std::borrow::Cow;
+
 use super::{
     Cell, Table,
     list::{Column, Limit, column, list, number, of_summary, optional, proved, some, text},
@@ -58,6 +60,27 @@ pub(super) const LISTS: &[(&str, Rows)] = &[
         list(ONE_SIDED, rows.iter(), rows.len() + more, limit)
     }),
 ];
+
+/// The columns of all these tables: the table, the label, and what it means.
+pub(super) fn columns() -> Vec<(&'static str, [Cow<'static, str>; 2])> {
+    fn of<T>(table: &'static str, all: &[Column<T>]) -> Vec<(&'static str, [Cow<'static, str>; 2])> {
+        all.iter().map(|column| (table, column.explained())).collect()
+    }
+    [
+        of("connections", CONNECTIONS),
+        of("episodes", EPISODES),
+        of("pauses", PAUSES),
+        of("pause trees", PAUSE_TREE),
+        of("slow flows", SLOW),
+        of("marked flows", MARKED),
+        of("set-ups", SETUPS),
+        of("classes", CLASSES),
+        of("classes by pair", PAIR_CLASSES),
+        of("collectives", COLLECTIVES),
+        of("one-sided traffic", ONE_SIDED),
+    ]
+    .concat()
+}
 
 const CONNECTIONS: &[Column<Connection>] = &[
     column("#", "count", "Number of the connection", |c, _| Cell::Number(c.id.into())),
@@ -321,6 +344,12 @@ const COLLECTIVES: &[Column<CollectiveConnection>] = &[
     optional("recovering", "ns", "Of network: from a loss until the packet was retransmitted", |c, _| {
         some(c.time.recovering_ns)
     }),
+    optional(
+        "receiver silent",
+        "ns",
+        "The receiver answered nothing any more, to the end of the capture",
+        |c, _| some(c.time.receiver_silent_ns),
+    ),
     optional("resent", "count", "Retransmitted data packets", |c, _| some(c.resent_packets)),
 ];
 

@@ -26,6 +26,11 @@ use super::{
     units::{bytes, several, utc},
 };
 
+/// The columns of a page's tables but that of flows, whose columns are figures: the table, the label, and what it means.
+pub fn columns() -> Vec<(&'static str, [Cow<'static, str>; 2])> {
+    tables::columns()
+}
+
 /// uPlot 1.6.32, unchanged from npm.
 const PLOT_SCRIPT: &str = include_str!("vendor/uplot.min.js");
 const PLOT_STYLE: &str = include_str!("vendor/uplot.min.css");
@@ -255,6 +260,8 @@ struct Head {
 enum Cell {
     Text(Cow<'static, str>),
     Number(u64),
+    /// What is rounded only when it is shown.
+    Decimal(f64),
     Ranked(u64, String),
     None,
 }

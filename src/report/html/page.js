@@ -21,7 +21,13 @@ function scaled(value, units) {
   const [unit, size] = units[at];
   const n = value / size;
   const digits = n >= 99.95 || (size <= 1 && Number.isInteger(n)) ? 0 : n >= 9.995 ? 1 : 2;
-  return `${n.toFixed(digits)} ${unit}`;
+  return `${fixed(n, digits)} ${unit}`;
+}
+/** A number with so many digits, halves to the even one as in the text: `toFixed` takes the larger. */
+function fixed(n, digits) {
+  const parts = n * 10 ** digits;
+  const isHalf = Number.isInteger(n * 8) && Math.abs(parts % 1) === 0.5;
+  return (isHalf ? 2 * Math.round(parts / 2) / 10 ** digits : n).toFixed(digits);
 }
 const DURATIONS = [['ns', 1], ['µs', 1e3], ['ms', 1e6], ['s', 1e9], ['min', 60e9], ['h', 3600e9], ['d', 86400e9]];
 const BYTES = [['B', 1], ['kB', 1e3], ['MB', 1e6], ['GB', 1e9], ['TB', 1e12], ['PB', 1e15]];
@@ -269,7 +275,7 @@ const ROLES = {
   new: 'line', response: 'line', ack: 'line', again: 'disc', late: 'ring', copy: 'dot', ambiguous: 'ring', corrupt: 'cross', trimmed: 'diamond', 'ack-again': 'dot',
   nak: 'cross', rnr: 'diamond', cnp: 'up', ce: 'tick', 'lost-before': 'hole', 'lost-after': 'hole', lost: 'hole', pause: 'span',
   rate: 'line', goodput: 'line', class: 'box',
-  receiver_late: 'span', sender_late: 'span', one_side_late: 'span', paused: 'span', recovering: 'span', throttled: 'span', queueing: 'span', line_rate: 'span', transfer: 'span', straggler: 'bar',
+  receiver_late: 'span', sender_late: 'span', one_side_late: 'span', paused: 'span', recovering: 'span', receiver_silent: 'span', throttled: 'span', queueing: 'span', line_rate: 'span', transfer: 'span', straggler: 'bar',
 };
 const CLASSES = 8;
 const style = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();

@@ -88,6 +88,12 @@ pub(super) fn tables(report: &View<'_>, pictures: Vec<Picture>, lines: Lines, mo
     tables
 }
 
+/// The columns of all tables but that of flows, whose columns are figures: the table, the label, and what it means.
+pub(super) fn columns() -> Vec<(&'static str, [std::borrow::Cow<'static, str>; 2])> {
+    let ports = PORTS.iter().map(|column| ("source ports", column.explained()));
+    super::lists::columns().into_iter().chain(ports).collect()
+}
+
 /// A figure of flows, and whether its column is left out where it is empty for all of them.
 struct FlowColumn {
     figure: figure::Column,
@@ -123,8 +129,11 @@ impl FlowColumn {
             }
             (Value::Number(range), Unit::Bounds) => ranked(range.bounds()),
             (Value::Number(range), Unit::Count | Unit::Bytes) => some(self.figure.shown(&range) as u64),
+            (Value::Number(range), Unit::Rate) if !range.is_unknown() => {
+                Cell::Decimal(self.figure.shown(&range))
+            }
             (Value::Number(range), _) if !range.is_unknown() => {
-                Cell::Number(self.figure.shown(&range) as u64)
+                Cell::Number(self.figure.shown(&range).round() as u64)
             }
             (Value::Word(_) | Value::Several(_), _) => match self.figure.text(flow) {
                 none if none.is_empty() => Cell::None,

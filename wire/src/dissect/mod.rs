@@ -333,6 +333,22 @@ impl<'a> Dissection<'a> {
         self.wire_len
     }
 
+    /// Bytes of the frame on the wire, and those captured: without an ERF record's own headers, which [`wire_len`](Self::wire_len) and
+    /// [`frame`](Self::frame) have, as the frame is handed with them.
+    pub fn lengths(&self) -> (u32, u32) {
+        let captured = self.frame.len() as u32;
+        let wire = self.wire_len.max(captured);
+        if self.link != Link::ERF {
+            return (wire, captured);
+        }
+        let is_own = |layer: &Layer| matches!(layer.kind, Kind::Erf | Kind::ErfExtension | Kind::ErfEthernet);
+        let first = self.layers().iter().find(|layer| !is_own(layer)).map(|layer| layer.at);
+        let own =
+            first.or_else(|| self.layers().iter().last().map(|layer| layer.at.saturating_add(layer.len)));
+        let own = own.unwrap_or(0);
+        (wire.saturating_sub(own), captured.saturating_sub(own))
+    }
+
     /// How it was dissected.
     #[inline]
     pub fn options(&self) -> Options {

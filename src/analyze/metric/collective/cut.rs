@@ -16,6 +16,8 @@ use crate::{
 
 /// Who sends so soon after a pause was held back by it.
 const SOON_NS: i64 = 5_000;
+/// Who retransmits so long after the last answer was answered by nothing since: a reaction to a NAK is faster.
+const TIMEOUT_NS: i64 = 1_000_000;
 /// CNPs act on a sender for so long.
 const AFTER_CNP_NS: i64 = 10_000_000;
 /// What a packet of a WRITE has around its payload, over IPv4.
@@ -65,7 +67,7 @@ impl Timed {
         let is_ended =
             |chunk: &Chunk| chunk.is_ended || chunks().any(|other| other.way == chunk.way && other.is_ended);
         let single = request.cts.as_ref().is_none_or(|cts| cts.elements.len() == 1);
-        let bytes = chunks().filter(|chunk| !chunk.is_closing).map(|chunk| u64::from(chunk.bytes)).sum();
+        let bytes: u64 = chunks().filter(|chunk| !chunk.is_closing).map(|chunk| u64::from(chunk.bytes)).sum();
         let whole = match (request.immediate, single && of.big + of.little > 0) {
             (Some(immediate), true) => {
                 u64::from(if of.big >= of.little { immediate } else { immediate.swap_bytes() }) <= bytes
@@ -79,6 +81,7 @@ impl Timed {
         let cts = request.cts.as_ref();
         let again = cts.and_then(|cts| cts.again).filter(|&again| first.is_none_or(|first| again <= first));
         let asked = again.or(cts.map(|cts| cts.time));
+        let sent = chunks().filter(|chunk| !chunk.is_closing).map(|chunk| all.sent_bytes(chunk)).sum();
         let begin = [cts.map(|cts| cts.time), first].into_iter().flatten().min().unwrap_or(all.last_ns);
         let shows_data = !of.data_ways.is_empty() || all.is_forward_seen(of);
         let end = match is_complete {
@@ -97,7 +100,7 @@ impl Timed {
             acknowledged,
             is_complete,
             shows_data,
-            bytes,
+            bytes: sent,
             begin,
             end: end.max(begin),
             operation: None,
@@ -117,9 +120,15 @@ impl Timed {
         }
         let of = &all.connections[self.connection];
         let Some(request) = of.requests.get(self.request) else { return };
-        let (begin, end) = (self.begin, self.end);
+        let begin = self.begin;
+        // What comes after the last answer of all is not the network's.
+        let end = self.silent_from(all, of, request).map_or(self.end, |from| from.clamp(begin, self.end));
         let first = self.first.unwrap_or(end).clamp(begin, end);
-        let mut time = RequestTime { lasted_ns: ns_between(begin, end), ..RequestTime::default() };
+        let mut time = RequestTime {
+            lasted_ns: ns_between(begin, self.end),
+            receiver_silent_ns: ns_between(end, self.end),
+            ..RequestTime::default()
+        };
         // What went before the data.
         let ways: Vec<&Way> = request_ways(all, request);
         let (mut asking, mut held, mut lost_cts) = ((begin, begin), Vec::new(), 0);
@@ -168,7 +177,23 @@ impl Timed {
         known.extend(paused.iter().map(|&(from, to)| (WaitCause::Paused, from, to)));
         known.extend(recovering.iter().map(|&(from, to)| (WaitCause::Recovering, from, to)));
         self.pieces = pieces(known, &time, (begin, end));
+        if end < self.end {
+            self.pieces.push((WaitCause::ReceiverSilent, end, self.end));
+        }
         self.time = time;
+    }
+
+    /// Since when the receiver answered nothing any more, to the end of the capture, though its data was retransmitted to it: no packet of
+    /// an incomplete request was answered since, and a timeout passed.
+    fn silent_from(&self, all: &Collectives, of: &Connection, request: &Request) -> Option<i64> {
+        let first = self.first.filter(|_| !self.is_complete)?;
+        let ways =
+            |ways: &'_ [u32]| ways.iter().filter_map(|&way| all.ways.get(way as usize)).collect::<Vec<_>>();
+        let answered = ways(&of.data_ways).into_iter().map(|way| way.answered_ns);
+        let asked = ways(&of.cts_ways).into_iter().map(|way| way.last_ns);
+        let last = answered.chain(asked).max().filter(|&last| last != i64::MIN)?;
+        let is_late = |again: i64| again.saturating_sub(last) >= TIMEOUT_NS;
+        all.chunks_of(request).any(|chunk| chunk.again.is_some_and(is_late)).then(|| last.max(first))
     }
 
     fn cut_transfer(

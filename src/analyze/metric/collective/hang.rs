@@ -44,7 +44,8 @@ impl Waits<'_> {
         }
         let (sender, receiver) = addresses(self.all, self.timed[at].connection)?;
         let (cause, lost) = (CollectiveCause::Hang, ns(silent));
-        Some(Blame { at, cause, rank: sender, peer: Some(receiver), queue_pair: None, lost })
+        let spans = vec![(last, self.all.last_ns)];
+        Some(Blame { at, cause, rank: sender, peer: Some(receiver), queue_pair: None, lost, spans })
     }
 
     /// Whether packets of a request were sent again, and were not acknowledged any more.

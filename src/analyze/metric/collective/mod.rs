@@ -174,6 +174,21 @@ impl Chunk {
         }
         is_next
     }
+
+    /// Bytes of those of its packets that were sent, the first so many.
+    fn bytes_of(&self, sent: u32) -> u32 {
+        /// No path MTU is smaller.
+        const LEAST_MTU: u32 = 256;
+        let packets = psn_distance(self.last_psn, self.psn).unsigned_abs() + 1;
+        if sent >= packets {
+            return self.bytes;
+        }
+        let mut mtu = LEAST_MTU;
+        while self.bytes.div_ceil(mtu) > packets {
+            mtu = mtu.saturating_mul(2);
+        }
+        sent.saturating_mul(mtu).min(self.bytes)
+    }
 }
 
 impl Connection {
@@ -374,6 +389,12 @@ impl Collectives {
         if packet.opcode().shape().ends {
             of.goes_on = None;
         }
+    }
+
+    /// Bytes of a message as far as it was sent: what its length says is more, where the capture or its sender ended before.
+    fn sent_bytes(&self, chunk: &Chunk) -> u64 {
+        let sent = self.ways.get(chunk.way as usize).map_or(u32::MAX, |way| way.sent_from(chunk.psn));
+        chunk.bytes_of(sent).into()
     }
 
     /// The message of a way that has this PSN.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Collectives,
-    cut::{Timed, ns_between},
+    cut::{Timed, ns_between, union},
     ends::Ends,
     pace::Usual,
     path::speed,
@@ -260,10 +260,22 @@ pub(super) fn rows(
             row.queue_pair = blame.queue_pair;
             // Several requests may have waited at once.
             row.lost_ns = Some(blame.lost.min(lasted));
+            row.waited_at_ns = since(span, blame.spans);
         }
         row
     };
     spans.iter().zip(of_operation).enumerate().map(row).collect()
+}
+
+/// Times of an operation in nanoseconds since it began, one after the other: the longest of them.
+fn since(of: &Span, times: Vec<(i64, i64)>) -> Vec<u64> {
+    /// So many of one operation.
+    const MOST: usize = 256;
+    let mut times = union(times.into_iter(), (of.start, of.end));
+    times.sort_by_key(|&(from, to)| std::cmp::Reverse(ns_between(from, to)));
+    times.truncate(MOST);
+    times.sort_unstable();
+    times.iter().flat_map(|&(from, to)| [from, to]).map(|at| ns_between(of.start, at)).collect()
 }
 
 /// A request that hangs, where there are no operations.

@@ -159,6 +159,7 @@ impl Waits<'_> {
             peer,
             queue_pair,
             lost: lost_ns,
+            spans: Vec::new(),
         })
     }
 

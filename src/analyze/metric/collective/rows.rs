@@ -169,7 +169,7 @@ impl Collectives {
                 let queue_pair = way.key.dest_qp();
                 resent += u64::from(chunk.resent);
                 if !chunk.is_closing {
-                    *by_queue_pair.entry(queue_pair).or_insert(0) += u64::from(chunk.bytes);
+                    *by_queue_pair.entry(queue_pair).or_insert(0) += self.sent_bytes(chunk);
                 }
                 let last = ended.entry(queue_pair).or_insert(chunk.last.1);
                 *last = (*last).max(chunk.last.1);
@@ -267,7 +267,7 @@ impl Collectives {
         let mut queue_pair_bytes: Vec<u64> = Vec::new();
         for chunk in self.chunks_of(request) {
             let Some(way) = self.ways.get(chunk.way as usize) else { continue };
-            let bytes = if chunk.is_closing { 0 } else { u64::from(chunk.bytes) };
+            let bytes = if chunk.is_closing { 0 } else { self.sent_bytes(chunk) };
             let queue_pair = way.key.dest_qp();
             match queue_pairs.iter().position(|&known| known == queue_pair) {
                 Some(at) => queue_pair_bytes[at] += bytes,
@@ -282,7 +282,7 @@ impl Collectives {
             let chunks = self
                 .chunks_of(request)
                 .filter(|chunk| !chunk.is_closing && element.has(chunk.va, chunk.rkey, chunk.bytes));
-            chunks.map(|chunk| u64::from(chunk.bytes)).sum::<u64>()
+            chunks.map(|chunk| self.sent_bytes(chunk)).sum::<u64>()
         };
         let mut why = Why::new();
         if request.cts.is_none() {

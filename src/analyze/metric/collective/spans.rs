@@ -55,7 +55,7 @@ pub(super) fn rows(
         let Some(&(sender, receiver)) = ends.of.get(&one.connection) else { continue };
         for &(cause, from, to) in &one.pieces {
             let (rank, peer) = match cause {
-                WaitCause::ReceiverLate => (sender, receiver),
+                WaitCause::ReceiverLate | WaitCause::ReceiverSilent => (sender, receiver),
                 _ => (receiver, sender),
             };
             of_rank.entry(rank).or_default().push(Wait { cause, from, to, peer, timed: at });

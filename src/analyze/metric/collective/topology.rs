@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Collectives, cut::Timed, ends::Ends};
-use crate::report::Topology;
+use crate::{analyze::metric::bit_rate, report::Topology};
 
 /// A tree has so many branches at a host, at most.
 const BRANCHES: usize = 3;
@@ -104,8 +104,7 @@ impl Shape {
         let most: u128 =
             sent.values().filter_map(|part| part.values().max()).map(|&most| u128::from(most)).sum();
         let (hosts, others) = (self.hosts as u128, self.hosts as u128 - 1);
-        let rate =
-            |bytes: u128| u64::try_from(bytes * 8_000_000_000 / u128::from(lasted_ns)).unwrap_or(u64::MAX);
+        let rate = |bytes: u128| bit_rate(u64::try_from(bytes).unwrap_or(u64::MAX), lasted_ns);
         let (algorithm, bus) = match self.topology {
             Topology::Ring => (most * hosts / (2 * others), most),
             Topology::AllToAll => (most * hosts / others, most),

@@ -32,6 +32,8 @@ pub(super) struct Blame {
     pub(super) peer: Option<String>,
     pub(super) queue_pair: Option<u32>,
     pub(super) lost: u64,
+    /// When it was waited for; of a path, nobody knows.
+    pub(super) spans: Vec<(i64, i64)>,
 }
 
 /// The waits of one operation.
@@ -83,6 +85,27 @@ impl Late {
     }
 }
 
+/// The times that a host let others wait.
+struct Owed {
+    longest: Late,
+    lost: u64,
+    spans: Vec<(i64, i64)>,
+}
+
+impl Owed {
+    fn of(late: Late) -> Owed {
+        Owed { longest: late, lost: late.ns(), spans: vec![(late.from, late.to)] }
+    }
+
+    fn add(&mut self, late: Late) {
+        self.lost = self.lost.saturating_add(late.ns());
+        self.spans.push((late.from, late.to));
+        if self.longest.ns() < late.ns() {
+            self.longest = late;
+        }
+    }
+}
+
 impl Waits<'_> {
     /// Who was waited for: the host, or the path, to which the waits lead back and that cost most.
     pub(super) fn blame(&self, lasted: u64) -> Option<Blame> {
@@ -102,7 +125,7 @@ impl Waits<'_> {
         // In a tree, others may wait longer than anybody waits for them.
         let only = (self.shape.topology == Topology::Tree && self.shape.are_all_seen).then_some(&on_path);
         let host =
-            self.latest_host((&parts, &arrivals), only).into_iter().chain(own).max_by_key(|(_, lost)| *lost);
+            self.latest_host((&parts, &arrivals), only).into_iter().chain(own).max_by_key(|owed| owed.lost);
         let speed = self.speed.filter(|_| self.shape.are_all_seen && !paces.is_even);
         let round_trip = self.round_trip();
         let lost = |part: &Part| {
@@ -128,12 +151,12 @@ impl Waits<'_> {
         };
         let path = path.filter(worth);
         let by_path = path.map_or(0, |(lost, _)| lost.all());
-        let by_host = host.map_or(0, |(_, lost)| lost);
+        let by_host = host.as_ref().map_or(0, |owed| owed.lost);
         if by_host.max(by_path).saturating_mul(WORTH) < lasted || by_host.max(by_path) == 0 {
             return None;
         }
         match (host, path) {
-            (Some((late, lost)), _) if by_host >= by_path => {
+            (Some(Owed { longest: late, lost, spans }), _) if by_host >= by_path => {
                 let &(sender, receiver) = self.ends.of.get(&self.timed[late.at].connection)?;
                 let peer = self.ends.names.get(if late.is_sender { receiver } else { sender }).cloned();
                 let rank = self.ends.names.get(late.host)?.clone();
@@ -145,6 +168,7 @@ impl Waits<'_> {
                     peer,
                     queue_pair: None,
                     lost,
+                    spans,
                 })
             }
             (_, Some((lost, connection))) => self.slow_path(&parts, &all, (connection, lost), lasted),
@@ -164,23 +188,19 @@ impl Waits<'_> {
         };
         let at = *self.members.iter().filter(is_its).min_by_key(|&&at| self.timed[at].begin)?;
         let is_worth = lost.saturating_mul(WORTH) >= lasted && before.cause != CollectiveCause::Hang;
-        is_worth.then_some(Blame { at, lost, ..before })
+        is_worth.then_some(Blame { at, lost, spans: Vec::new(), ..before })
     }
 
     /// The requests that the end of the operation waited for: back from the last one along the waits. And the host that took longest for what it did
     /// between these, with the longest such time, and all of it.
-    fn critical(&self, arrivals: &Arrivals) -> (BTreeSet<usize>, Option<(Late, u64)>) {
-        let mut own: BTreeMap<usize, (Late, u64)> = BTreeMap::new();
+    fn critical(&self, arrivals: &Arrivals) -> (BTreeSet<usize>, Option<Owed>) {
+        let mut own: BTreeMap<usize, Owed> = BTreeMap::new();
         let mut path = BTreeSet::new();
         let same_before =
             |one: &Timed| one.before.filter(|&before| self.timed[before].operation == one.operation);
         let mut add = |late: Late| {
             if late.ns() >= self.short(self.timed[late.at].connection) && late.ns() > 0 {
-                let known = own.entry(late.host).or_insert((late, 0));
-                known.1 = known.1.saturating_add(late.ns());
-                if known.0.ns() < late.ns() {
-                    known.0 = late;
-                }
+                own.entry(late.host).and_modify(|owed| owed.add(late)).or_insert_with(|| Owed::of(late));
             }
         };
         let complete = self.members.iter().copied().filter(|&at| self.timed[at].is_complete);
@@ -231,7 +251,7 @@ impl Waits<'_> {
                 None => same_before(one),
             };
         }
-        (path, own.into_values().max_by_key(|(_, lost)| *lost))
+        (path, own.into_values().max_by_key(|owed| owed.lost))
     }
 
     /// For how much of this time the adapter of the host was paused.
@@ -262,7 +282,7 @@ impl Waits<'_> {
         &self,
         (parts, arrivals): (&BTreeMap<usize, Part>, &Arrivals),
         only: Option<&BTreeSet<usize>>,
-    ) -> Option<(Late, u64)> {
+    ) -> Option<Owed> {
         let mut by_host: BTreeMap<(usize, usize), BTreeMap<usize, Late>> = BTreeMap::new();
         let is_meant = |at: &&usize| only.is_none_or(|only| only.contains(at));
         let firsts: BTreeSet<usize> =
@@ -277,11 +297,15 @@ impl Waits<'_> {
                 }
             }
         }
-        let longest = |roots: BTreeMap<usize, Late>| {
-            let lost = roots.values().fold(0u64, |sum, late| sum.saturating_add(late.ns()));
-            Some((roots.into_values().max_by_key(Late::ns)?, lost))
+        let all = |roots: BTreeMap<usize, Late>| {
+            let mut roots = roots.into_values();
+            let first = Owed::of(roots.next()?);
+            Some(roots.fold(first, |mut owed, late| {
+                owed.add(late);
+                owed
+            }))
         };
-        by_host.into_values().filter_map(longest).max_by_key(|(_, lost)| *lost)
+        by_host.into_values().filter_map(all).max_by_key(|owed| owed.lost)
     }
 
     /// The side that let a request wait longer, if it did longer than round trips explain. A host whose adapter had other data to send was not

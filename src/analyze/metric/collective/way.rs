@@ -78,6 +78,8 @@ pub(super) struct Way {
     /// The last packet within that message, if its message does not know of it: frame and time.
     passed: Option<(u64, i64)>,
     pub(super) last_ns: i64,
+    /// When its receiver answered last: an acknowledgement, or a NAK.
+    pub(super) answered_ns: i64,
     /// Packets that are not acknowledged.
     sent: VecDeque<Sent>,
     /// Packets of it are also seen where they arrive.
@@ -131,6 +133,7 @@ impl Way {
             until: None,
             passed: None,
             last_ns: i64::MIN,
+            answered_ns: i64::MIN,
             sent: VecDeque::new(),
             is_seen_again: false,
             holes: Vec::new(),
@@ -198,6 +201,11 @@ impl Way {
     pub(super) fn take_passed(&mut self) -> Option<(u32, (u64, i64))> {
         let passed = self.passed.take()?;
         Some((*self.chunks.back()?, passed))
+    }
+
+    /// How many packets from this one on were sent, up to the furthest one.
+    pub(super) fn sent_from(&self, psn: u32) -> u32 {
+        self.next.map_or(0, |next| psn_distance(next, psn)).max(0).unsigned_abs()
     }
 
     /// Takes a packet.
@@ -301,6 +309,7 @@ impl Way {
 
     /// All packets up to this one are acknowledged.
     pub(super) fn forget_until(&mut self, psn: u32, time: i64) {
+        self.answered_ns = self.answered_ns.max(time);
         if let Some(sent) = self.place_of(psn).and_then(|at| self.sent.get(at)).filter(|of| of.time <= time) {
             let took = time - sent.time;
             self.round_trip_ns = Some(self.round_trip_ns.map_or(took, |least| least.min(took)));

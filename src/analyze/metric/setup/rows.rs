@@ -271,9 +271,14 @@ impl Dialog {
             |first: &Heard, then: &Heard| u64::try_from(then.first_ns.saturating_sub(first.first_ns)).ok();
         let answers = [What::Rep, What::Rej, What::SidrRep].map(|what| self.of_side(what, true));
         let answer = answers.into_iter().flatten().min_by_key(|heard| heard.first_ns);
-        row.rejected_ns =
-            self.heard.first().zip(self.any(What::Rej)).and_then(|(first, rej)| after(first, rej));
-        let Some(asked) = asked else { return };
+        let rejected = self.any(What::Rej);
+        row.rejected_ns = asked.zip(rejected).and_then(|(asked, rej)| after(asked, rej));
+        let Some(asked) = asked else {
+            if rejected.is_some() {
+                row.why.insert("rejected_ns".into(), seen.without(false));
+            }
+            return;
+        };
         row.answer_ns = answer.and_then(|answer| after(asked, answer));
         row.setup_ns = self.any(What::Rtu).and_then(|rtu| after(asked, rtu));
         if row.setup_ns.is_none() && matches!(row.outcome, SetupOutcome::Established | SetupOutcome::Closed) {
@@ -302,7 +307,7 @@ impl Dialog {
             let is_early =
                 rejected.is_some_and(|(rej, since)| rej.first_ns.saturating_sub(since) < self.patience_ns());
             row.next = Some(match reason {
-                RejectReason::TIMEOUT if is_early && self.request.is_some() => Setup::GIVEN_UP_EARLY.into(),
+                RejectReason::TIMEOUT if self.request.is_some() => row.silence_advice(is_early).into(),
                 _ => own_next.unwrap_or_else(|| Setup::advice(reason.0)).into(),
             });
         }
@@ -312,6 +317,9 @@ impl Dialog {
             row.reject_reason = Some(status.0.into());
             row.reason = Some(status.name().unwrap_or("not assigned").into());
             row.next = Some(Setup::sidr_advice(status.0).into());
+        }
+        if matches!(row.outcome, SetupOutcome::Unanswered | SetupOutcome::Unconfirmed) {
+            row.next = Some(row.silence_advice(false).into());
         }
     }
 

@@ -160,7 +160,7 @@ fn steps(
     let at = |bin: u32| axis.start_ns(bin) - start_ns;
     let mut points = Vec::with_capacity(bins.len() + 1);
     for (bin, next) in bins.iter().zip(bins.iter().skip(1).map(Some).chain([None])) {
-        points.push((at(bin.at), Some(of(bin, width_ns) as u64)));
+        points.push((at(bin.at), Some(of(bin, width_ns).round() as u64)));
         if next.is_none_or(|next| next.at > bin.at + 1) {
             points.push((at(bin.at + 1), nothing));
         }

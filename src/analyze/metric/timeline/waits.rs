@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::report::{
-    CollectiveCause, CollectiveOperation, CollectiveRequest, Collectives, View, WaitCause,
+    CollectiveOperation, CollectiveRequest, Collectives, View, WaitCause,
     chart::{Chart, Mark, Series, Style},
     clean,
     units::several,
@@ -40,14 +40,18 @@ pub fn waiting_chart(report: &View<'_>) -> Option<Chart> {
         by_cause.into_iter().map(|(cause, marks)| one(cause.words(), cause.name(), marks)).collect();
     let requests: BTreeMap<(usize, u64), &CollectiveRequest> =
         found.requests.iter().map(|one| ((one.connection, one.index), one)).collect();
-    let waited_for = found.operations.iter().flatten().take(MOST_MARKS).filter_map(|of| {
+    let waited_for = found.operations.iter().flatten().filter_map(|of| {
         let row = *row_of.get(of.straggler.as_deref()?)?;
         let request = requests.get(&(of.connection?, of.request?))?;
-        let (from, to) = straggled(found, of, request);
         let time = |ns: i64| ns.saturating_sub(start_ns);
-        Some((time(from), time(to.max(from)), row, row, 1, request.first_frame.unwrap_or(0)))
+        let frame = request.first_frame.unwrap_or(0);
+        Some(
+            waited_for(of, request)
+                .into_iter()
+                .map(move |(from, to)| (time(from), time(to), row, row, 1, frame)),
+        )
     });
-    let waited_for: Vec<Mark> = waited_for.collect();
+    let waited_for: Vec<Mark> = waited_for.flatten().take(MOST_MARKS).collect();
     if series.is_empty() {
         return None;
     }
@@ -114,21 +118,19 @@ fn numbers(found: &Collectives) -> BTreeMap<&str, u32> {
     ends.filter_map(|(address, number)| Some((address, number?))).collect()
 }
 
-/// When an operation waited for its straggler, as the request that shows it did.
-fn straggled(found: &Collectives, of: &CollectiveOperation, request: &CollectiveRequest) -> (i64, i64) {
-    let sender = found.connections.get(request.connection).map(|of| of.sender.as_str());
-    let (begin, time) = (request.begin_ns, &request.time);
-    let end = begin.saturating_add_unsigned(time.lasted_ns);
-    let first = request.first_data_ns.unwrap_or(end);
-    match (of.cause, of.straggler.as_deref() == sender) {
-        (Some(CollectiveCause::HostLate), true) => {
-            (first.saturating_sub_unsigned(time.sender_late_ns.unwrap_or(0)), first)
-        }
-        (Some(CollectiveCause::HostLate), false) => {
-            (begin, begin.saturating_add_unsigned(time.receiver_late_ns.unwrap_or(0)))
-        }
-        _ => (first.min(end), end),
+/// When an operation waited for its straggler. Of a path nobody knows when it cost how much: as long as it cost, up to the end of the request
+/// that shows it.
+fn waited_for(of: &CollectiveOperation, request: &CollectiveRequest) -> Vec<(i64, i64)> {
+    let at = |ns: u64| of.start_ns.saturating_add_unsigned(ns);
+    let known: Vec<(i64, i64)> =
+        of.waited_at_ns.chunks_exact(2).map(|span| (at(span[0]), at(span[1]))).collect();
+    if !known.is_empty() {
+        return known;
     }
+    let lost = of.lost_ns.unwrap_or(0).min(of.lasted_ns);
+    let end = request.begin_ns.saturating_add_unsigned(request.time.lasted_ns);
+    let end = end.clamp(at(lost), at(of.lasted_ns));
+    vec![(end.saturating_sub_unsigned(lost), end)]
 }
 
 /// Makes marks fewer where there are too many: time is divided into parts, and of each part of a row the longest wait is kept, over all of it.

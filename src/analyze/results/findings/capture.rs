@@ -131,9 +131,19 @@ pub(super) fn not_decoded(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn F
     if hidden > 0 {
         let text = format!("not decoded: {}", NotDecoded::list(capture.hiding()));
         let frames = capture.hiding().take(8).map(|one| one.first_frame).collect();
-        say(Seen { frames, ..Seen::new(hidden, text) });
+        // Of what the capture cut, nothing but more of it tells what it is.
+        let (cut, wrapped): (Vec<_>, Vec<_>) = capture.hiding().partition(|one| one.is_cut());
+        let (advice, next) = match (cut.is_empty(), wrapped.is_empty()) {
+            (false, true) => (None, Some(MORE_BYTES.into())),
+            (false, false) => (Some(MORE_BYTES.into()), None),
+            (true, _) => (None, None),
+        };
+        say(Seen { frames, advice, next, ..Seen::new(hidden, text) });
     }
 }
+
+/// What to do where headers are not in the capture.
+const MORE_BYTES: &str = "record more bytes of each frame, so that its headers are in the capture: tcpdump -s, or the length at which the mirror cuts";
 
 /// Frames whose content nobody can judge.
 pub(super) fn encrypted(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
@@ -453,7 +463,9 @@ pub(super) fn without_rdma(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn 
     let others: u64 = capture.not_decoded.iter().map(|one| one.frames).sum();
     if capture.rdma_packets == 0 && head.pause.is_none() && others > 0 {
         let text = format!("no RDMA packet: {}", NotDecoded::list(capture.not_decoded.iter()));
-        say(Seen::new(others, text));
+        let is_all_cut = capture.not_decoded.iter().all(|one| one.is_cut());
+        let next = is_all_cut.then(|| MORE_BYTES.into());
+        say(Seen { next, ..Seen::new(others, text) });
     }
 }
 

@@ -80,11 +80,11 @@ pub(super) fn unanswered(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn Fn
     use SetupOutcome::{GaveUp, Unanswered, Unconfirmed};
     let key = |setup: &Setup| {
         let is_it = matches!(setup.outcome, Unanswered | GaveUp | Unconfirmed);
-        // A reply that was seen did not arrive, or came too late.
-        let early = setup.next.clone().filter(|next| next == Setup::GIVEN_UP_EARLY && setup.replies == 0);
-        is_it.then(|| (setup.passive.addr.clone(), setup.service_words(), setup.replies > 0, early))
+        is_it.then(|| {
+            (setup.passive.addr.clone(), setup.service_words(), setup.replies > 0, setup.next.clone())
+        })
     };
-    for ((host, service, has_replies, early), all) in groups(head, key) {
+    for ((host, service, has_replies, advice), all) in groups(head, key) {
         let asked = all.iter().map(|setup| setup.requests).sum();
         let text = format!(
             "{} from {} to {}, {service}, not set up: asked {}, {}",
@@ -97,15 +97,6 @@ pub(super) fn unanswered(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn Fn
                 false => "without an answer",
             }
         );
-        let advice = match has_replies {
-            true => {
-                "look for loss between the tap and the asking host, and for a firewall that lets only one direction pass"
-            }
-            false => {
-                "see whether the asked host is up, has this address, and gets UDP port 4791; a capture there shows whether the requests arrive"
-            }
-        };
-        let advice = Some(early.unwrap_or(Cow::Borrowed(advice)));
         say(Seen { advice, ..of(&all, text, first_frame) });
     }
 }
@@ -157,10 +148,10 @@ pub(super) fn terms(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(S
     };
     tell(
         "RNR retry count 0: a receiver that is not ready ends the connection at once",
-        "use 7 (without end) on both sides: NVMe-oF, NFS and iSER do",
+        "use 7 (without end) on both sides, as NVMe-oF does; protocols with credits of their own, as NFS and SMB Direct, do without",
         &|setup| [&setup.active, &setup.passive].iter().any(|end| end.rnr_retry_count == Some(0)),
     );
-    tell("retry count 0: one lost packet ends the connection", "use 7: NVMe-oF, NFS and iSER do", &|setup| {
+    tell("retry count 0: one lost packet ends the connection", "use 7, as NVMe-oF and iSER do", &|setup| {
         setup.retry_count == Some(0)
     });
     tell(

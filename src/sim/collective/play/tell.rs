@@ -48,7 +48,10 @@ impl Play<'_> {
                 lasted_ns: lasted,
                 requests,
                 bytes,
-                algorithm_bps: (size * 8_000_000_000 / u128::from(lasted.max(1))) as u64,
+                algorithm_bps: {
+                    let lasted = u128::from(lasted.max(1));
+                    ((size * 8_000_000_000 + lasted / 2) / lasted) as u64
+                },
                 ..TrueOperation::default()
             });
         }

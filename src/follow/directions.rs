@@ -1,0 +1,37 @@
+//! Whether a capture has both directions: of one alone, no command can be followed.
+
+use std::{collections::HashSet, hash::RandomState};
+
+use crate::dissect::Address;
+
+/// Which addresses sent to which.
+#[derive(Debug, Default)]
+pub(crate) struct Directions {
+    seen: HashSet<[Address; 2], RandomState>,
+    /// Two addresses sent to each other, or there are too many to tell.
+    is_settled: bool,
+}
+
+impl Directions {
+    /// Pairs of addresses beyond this number are not told apart.
+    const MOST: usize = 1 << 12;
+
+    /// A packet.
+    #[inline]
+    pub(crate) fn see(&mut self, src: Address, dst: Address) {
+        if !self.is_settled && !self.seen.contains(&[src, dst]) {
+            self.add(src, dst);
+        }
+    }
+
+    #[cold]
+    fn add(&mut self, src: Address, dst: Address) {
+        self.is_settled = self.seen.len() >= Self::MOST || self.seen.contains(&[dst, src]);
+        self.seen.insert([src, dst]);
+    }
+
+    /// Whether there are packets, and no two addresses sent to each other.
+    pub(crate) fn are_one_way(&self) -> bool {
+        !self.is_settled && !self.seen.is_empty()
+    }
+}
