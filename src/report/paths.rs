@@ -121,14 +121,21 @@ records! {
         /// Packets that came marked (CE), or of which SACKs of MRC or ACKs of Ultra Ethernet say so; these
         /// name no path: of a packet that was retransmitted, it is that of the last transmission.
         pub marked: u64,
-        /// Packets that were overtaken by more packets than the flow has paths.
+        /// Packets that were overtaken by more packets than the flow has paths, or that arrived behind their retransmissions, as answers show.
         pub late: u64,
+        /// How much later these came than others: the mean, in nanoseconds; of captures that are merged, how much longer all of its packets took from tap to
+        /// tap than those of the other paths.
+        pub late_mean_ns: Option<u64>,
         /// Packets that a switch trimmed: they came so, or NACKs of MRC or Ultra Ethernet say so.
         pub trimmed: u64,
         /// From a packet of MRC or Ultra Ethernet to the SACK or ACK that it caused, at the tap: the mean, in nanoseconds.
         pub ack_rtt_mean_ns: Option<u64>,
         /// The longest.
         pub ack_rtt_max_ns: Option<u64>,
+        /// From the tap that recorded its packets first to the one that recorded them last, of captures that are merged: the mean, in nanoseconds.
+        pub transit_mean_ns: Option<u64>,
+        /// The longest.
+        pub transit_max_ns: Option<u64>,
         /// When the receiver first asked not to use it any more, in nanoseconds since 1970.
         pub skipped_ns: Option<i64>,
         /// When its last packet came, in nanoseconds since 1970.

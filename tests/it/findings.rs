@@ -278,6 +278,28 @@ fn cnps_with_bodies(found: &mut Found) {
     look("CNPs with bodies", analysis, found);
 }
 
+/// A sender that gives one of its paths what another one would carry.
+fn unbalanced(found: &mut Found) {
+    let text = "[[connection]]\nudp_port = \"spray:8\"\noperations = [{ op = \"write\", size = \"64KiB\", count = 40 }]\n";
+    let run = sim::run(&Scenario::parse(text).unwrap()).unwrap();
+    let mut analysis = Analysis::new(Options::default());
+    let mut frames = run.frames(0);
+    while let Some(shown) = frames.next() {
+        let (time, link, wire_len) = (Time(shown.time_ns), shown.link, shown.wire_len);
+        let record = Record { time, link, interface: 0, wire_len, frame: shown.bytes };
+        let port = u16::from_be_bytes([shown.bytes[34], shown.bytes[35]]);
+        if port % 8 != 3 {
+            analysis.push(&record);
+            continue;
+        }
+        let edits = vec![craft::Edit::parse(&format!("udp.src_port={}", port - 1)).unwrap()];
+        let mut rewriter = Rewriter::new(Plan { edits, ..Plan::default() });
+        let frame = rewriter.rewrite(&record).unwrap().frame.to_vec();
+        analysis.push(&Record { frame: &frame, ..record });
+    }
+    look("unbalanced paths", analysis, found);
+}
+
 fn scenarios(found: &mut Found) {
     for entry in std::fs::read_dir("examples/scenarios").unwrap() {
         let path = entry.unwrap().path();
@@ -316,6 +338,7 @@ fn every_kind_is_found_somewhere() {
     made_by_hand(&mut found);
     in_the_wrong_class(&mut found);
     cnps_with_bodies(&mut found);
+    unbalanced(&mut found);
     of_several_links(&mut found);
     scenarios(&mut found);
     let missing: Vec<_> = FINDINGS.iter().map(|kind| kind.id).filter(|id| !found.contains_key(*id)).collect();

@@ -5,8 +5,14 @@ use rdmawire::{
     capture::{Record, Time},
     dissect::Link,
     report::{PathState, Report},
-    sim::{Scenario, run},
+    sim::{
+        Run, Scenario,
+        label::{Class, Labels},
+        run,
+    },
 };
+
+use crate::support::merged;
 
 /// Eight paths in turn, of which one may be worse.
 fn scenario(seed: u64, bad: &str) -> String {
@@ -122,4 +128,92 @@ fn both_ways_to_analyze_count_alike() {
     let slow = analyze(&text, Options { reference: true, ..Options::default() });
     let fast = analyze(&text, Options::default());
     assert_eq!(format!("{:?}", fast.head.paths), format!("{:?}", slow.head.paths));
+}
+
+/// Sixteen paths between two taps, of which one may be worse. The receiver misses at once what is overtaken.
+fn between_taps(seed: u64, recovery: &str, bad: &str) -> Run {
+    let text = format!(
+        "seed = {seed}\n[[connection]]\nudp_port = \"spray:16\"\nrecovery = \"{recovery}\"\nmtu = 4096\nnotify = false\n\
+         operations = [{{ op = \"write\", size = \"256KiB\", count = 32 }}]\n[[segment]]\ndelay = \"1us\"\n[[segment]]\ndelay = \"3us\"\n\
+         [[segment]]\ndelay = \"1us\"\n[[tap]]\nname = \"s\"\nafter = 1\n[[tap]]\nname = \"r\"\nafter = 2\n[[tap]]\nname = \"one\"\nafter = 1\nonly = \"right\"\n\
+         [paths]\ncount = 16\nby = \"remainder\"\nbad = 5\nbad_segment = 2\n{bad}\n"
+    );
+    run(&Scenario::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"))).unwrap()
+}
+
+fn at_taps(run: &Run, taps: &[usize]) -> Report {
+    let mut analysis = Analysis::new(Options::default());
+    merged::push(run, taps, &mut analysis);
+    analysis.finish()
+}
+
+fn standing(report: &Report) -> Vec<(u16, PathState)> {
+    let standing = report.head.paths.iter().filter(|path| path.state != PathState::Good);
+    standing.map(|path| (path.udp_src_port % 16, path.state)).collect()
+}
+
+/// Before the paths, retransmissions of what comes late look like those of what is lost. Answers to what had arrived tell them apart.
+#[test]
+fn a_slow_path_is_told_from_a_dead_one_and_a_lossy_one_before_it() {
+    for (bad, state) in [
+        ("bad_delay = \"20us\"", PathState::Slow),
+        ("bad_delay = \"200us\"", PathState::Slow),
+        ("bad_delay = \"2ms\"", PathState::Slow),
+        ("bad_drop = 0.2", PathState::Lossy),
+        ("bad_drop = 1.0\nbad_from = \"400us\"", PathState::Dead),
+    ] {
+        for seed in 1..4 {
+            let run = between_taps(seed, "selective", bad);
+            let report = at_taps(&run, &[0]);
+            assert_eq!(standing(&report), [(5, state)], "{bad}, seed {seed}: {:#?}", report.head.paths);
+            // Without answers, it is not told.
+            let report = at_taps(&run, &[2]);
+            assert_eq!(standing(&report), [(5, PathState::Repeated)], "{bad}: {:#?}", report.head.paths);
+        }
+    }
+}
+
+/// What comes from one tap to the other is neither lost nor guessed.
+#[test]
+fn between_two_taps_losses_and_delays_of_paths_are_exact() {
+    for recovery in ["selective", "go_back_n"] {
+        for (bad, state, delay) in [
+            ("", PathState::Good, 3_000),
+            ("bad_delay = \"20us\"", PathState::Slow, 23_000),
+            ("bad_delay = \"200us\"", PathState::Slow, 203_000),
+            ("bad_drop = 0.2", PathState::Lossy, 3_000),
+            ("bad_drop = 1.0\nbad_from = \"400us\"", PathState::Dead, 3_000),
+            ("bad_trim = 0.2", PathState::Trimming, 3_000),
+            ("bad_mark = 0.3", PathState::Congested, 3_000),
+        ] {
+            let run = between_taps(7, recovery, bad);
+            let report = at_taps(&run, &[0, 1]);
+            let expected = if state == PathState::Good { vec![] } else { vec![(5, state)] };
+            assert_eq!(standing(&report), expected, "{recovery} {bad}: {:#?}", report.head.paths);
+            let sent = |tap: usize| {
+                let frames = run.recorded(tap).filter_map(|sighting| run.transmission(sighting));
+                frames.filter(|sent| sent.flow == 0).map(|sent| sent.udp_port)
+            };
+            let labels = run.labels(1);
+            let trimmed = sent_trimmed(&run, &labels);
+            for path in &report.head.paths {
+                let of = |port: &u16| *port == path.udp_src_port;
+                let trimmed = trimmed.iter().copied().filter(|port| of(port)).count() as u64;
+                let [before, behind] = [0, 1].map(|tap| sent(tap).filter(|port| of(port)).count() as u64);
+                assert_eq!(
+                    (path.packets, path.lost, path.trimmed),
+                    (before, before - behind + trimmed, trimmed),
+                    "{recovery} {bad}: {path:?}"
+                );
+                let own = if path.udp_src_port % 16 == 5 { delay } else { 3_000 };
+                assert_eq!(path.transit_mean_ns, Some(own), "{recovery} {bad}: {path:?}");
+            }
+        }
+    }
+}
+
+/// The source ports of what came trimmed to the second tap.
+fn sent_trimmed(run: &Run, labels: &Labels) -> Vec<u16> {
+    let frames = run.recorded(1).zip(&labels.frames).filter(|(_, label)| label.class == Class::Trimmed);
+    frames.filter_map(|(sighting, _)| run.transmission(sighting)).map(|sent| sent.udp_port).collect()
 }

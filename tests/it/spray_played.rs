@@ -618,3 +618,66 @@ fn a_bad_plane_is_named_once() {
         }
     }
 }
+
+/// The captures of both taps of one scenario, merged: each packet counts once, and its path is known by what came of it.
+#[test]
+fn two_taps_of_mrc_tell_what_arrived() {
+    for (trouble, states) in [
+        ("", &[][..]),
+        ("delay = \"20us\"", &[PathState::Slow]),
+        ("delay = \"200us\"", &[PathState::Slow]),
+        ("loss = 0.2", &[PathState::Lossy]),
+        ("dead_at = \"100us\"", &[PathState::Dead]),
+        ("trim = 0.2", &[PathState::Trimming]),
+    ] {
+        for seed in 1..4 {
+            let path =
+                if trouble.is_empty() { String::new() } else { format!("[[path]]\nnumber = 5\n{trouble}") };
+            let text = |tap: &str| {
+                format!(
+                    "seed = {seed}\ntap = \"{tap}\"\ncontexts = 1\nsize = \"256KiB\"\nmessages = 32\npaths = 16\nwindow = 64\npatience = 60\n{path}"
+                )
+            };
+            let [sender, receiver] = ["sender", "receiver"].map(|tap| played("mrc", &text(tap)));
+            let mut frames: Vec<_> = [(0, &sender), (1, &receiver)]
+                .into_iter()
+                .flat_map(|(interface, played)| {
+                    played.frames().iter().map(move |frame| (frame.time_ns, interface, frame))
+                })
+                .collect();
+            frames.sort_by_key(|&(time, interface, _)| (time, interface));
+            let mut analysis = Analysis::new(Options::default());
+            for (number, name) in [(0, "senders"), (1, "receivers")] {
+                analysis.interface(number, name.into(), None);
+            }
+            for (time, interface, frame) in frames {
+                let (time, wire_len) = (Time(time), frame.wire_len);
+                analysis.push(&Record {
+                    time,
+                    link: Link::ETHERNET,
+                    interface,
+                    wire_len,
+                    frame: &frame.bytes,
+                });
+            }
+            let report = analysis.finish();
+            let truth = &sender.truth.contexts[0];
+            let [row] = &report.head.mrc[..] else { panic!("{:?}", report.head.mrc) };
+            assert_eq!((row.packets, row.retransmits), (truth.packets, truth.retransmits), "{trouble}");
+            let trimmed = receiver.truth.contexts[0].trimmed;
+            assert_eq!((row.sacks, row.trimmed), (Some(truth.acks), trimmed), "{trouble}: {row:?}");
+            for found in &report.head.paths {
+                let path = truth.paths.iter().find(|path| path.udp_src_port == found.udp_src_port).unwrap();
+                let counts = (found.packets, found.resent, found.lost, found.trimmed);
+                let true_counts = (path.packets, path.retransmits, path.lost + path.trimmed, path.trimmed);
+                assert_eq!(counts, true_counts, "{trouble}: {found:?}");
+                assert!(
+                    found.state == PathState::Good || found.udp_src_port == 0xc005,
+                    "{trouble}: {found:?}"
+                );
+            }
+            let bad: Vec<_> = bad(&report).iter().map(|path| path.state).collect();
+            assert_eq!(bad, states, "{trouble}: {:#?}", report.head.paths);
+        }
+    }
+}

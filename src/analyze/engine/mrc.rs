@@ -40,6 +40,11 @@ struct Connection {
     dst: Address,
     dest_qp: u32,
     sprayed: Sprayed,
+    /// The interface that recorded its first packet: the tap that is next to the sender, where there are several. Whether answers come there, too, and how many came
+    /// elsewhere before.
+    home: Option<u16>,
+    is_answered_there: bool,
+    elsewhere: u32,
     received: Received,
     row: MrcCounts,
 }
@@ -98,7 +103,9 @@ impl Mrc {
                 let Some(seth) = d.get::<Seth>() else {
                     return self.on_cut_answer([src, dst], |row| &mut row.cut_sacks);
                 };
-                if let Some(connection) = self.answered([src, dst], seth.cack_psn()) {
+                if let Some(connection) = self.answered([src, dst], seth.cack_psn())
+                    && connection.takes_answers(facts.interface())
+                {
                     connection.on_sack(seth, d.get::<CcState>(), time);
                 }
             }
@@ -106,12 +113,16 @@ impl Mrc {
                 let Some(neth) = d.get::<Neth>() else {
                     return self.on_cut_answer([src, dst], |row| &mut row.cut_nacks);
                 };
-                if let Some(connection) = self.answered([src, dst], neth.nack_psn()) {
+                if let Some(connection) = self.answered([src, dst], neth.nack_psn())
+                    && connection.takes_answers(facts.interface())
+                {
                     connection.on_nack(neth);
                 }
             }
             Some(Operation::Probe) => {
-                if let Some(connection) = self.connections.get_mut(&id) {
+                if let Some(connection) = self.connections.get_mut(&id)
+                    && connection.takes_answers(facts.interface())
+                {
                     connection.row.probes += 1;
                 }
             }
@@ -187,9 +198,25 @@ impl Connection {
             dst,
             dest_qp,
             sprayed: Sprayed::new(BITS_OF_PSN, first.psn().0, first.time()),
+            home: None,
+            is_answered_there: false,
+            elsewhere: 0,
             received: Received::default(),
             row: MrcCounts::default(),
         }
+    }
+
+    /// Whether answers that this interface recorded are counted: of several taps, those of one.
+    fn takes_answers(&mut self, interface: u16) -> bool {
+        /// So many of another tap show that the first one records no answers.
+        const MANY: u32 = 256;
+        if !self.sprayed.comes_to_several() {
+            return true;
+        }
+        let is_home = self.home == Some(interface);
+        self.is_answered_there |= is_home;
+        self.elsewhere = self.elsewhere.saturating_add(u32::from(!is_home));
+        is_home || !self.is_answered_there && self.elsewhere > MANY
     }
 
     fn on_write(&mut self, facts: &Facts, d: &Dissection<'_>) {
@@ -200,8 +227,12 @@ impl Connection {
             is_trimmed,
             is_ordered: false,
         };
-        let psn = facts.psn().0;
-        self.sprayed.on_sent(psn, Entropy::of(d, facts.port().unwrap_or(0)), &sent);
+        let (psn, entropy) = (facts.psn().0, Entropy::of(d, facts.port().unwrap_or(0)));
+        self.home.get_or_insert(facts.interface());
+        if self.sprayed.comes_elsewhere(psn, entropy, &sent) {
+            return;
+        }
+        self.sprayed.on_sent(psn, entropy, &sent);
         if is_trimmed {
             return;
         }

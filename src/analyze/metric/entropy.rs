@@ -11,14 +11,17 @@ use hashbrown::HashMap;
 
 use super::{
     KnownFlow, Metric, Placed, Verdict,
+    crossings::Crossings,
     ends::Ends,
-    paths::{Carried, OfFlow, Tally, in_order, rows},
+    paths::{Carried, OfFlow, Tally, View, in_order, rows},
     per_flow::PerFlow,
-    turns::Turns,
+    suspects::{Acked, Late, Suspects},
+    turns::{Turns, Unseen},
 };
 use crate::{
     analyze::{
         model::{Class, FlowId},
+        network::Network,
         packet::{Facts, path_tag},
         table::run::RunSum,
     },
@@ -37,6 +40,8 @@ const MAX_PORTS: usize = 128;
 /// Flows of several ports that may have so many; of later ones, only a few ports are told apart.
 const MAX_SEVERAL: usize = 1 << 12;
 const FEW_PORTS: usize = 4;
+/// Flows of several ports of which is told what comes to a second tap.
+const MAX_CROSSED: usize = 512;
 /// Collisions and sprayed flows that are listed.
 const MAX_LISTED: usize = 100;
 /// How often a flow must come back to a port that it has left.
@@ -44,14 +49,20 @@ const MIN_RETURNS: u64 = 8;
 
 /// Packets of a flow of several ports whose port is remembered.
 const REMEMBERED: usize = 1 << 11;
-/// Times are remembered in units of so many bits of a nanosecond.
-const TICK: u32 = 3;
+/// Times are remembered in units of so many bits of a nanosecond, above the bits of what else is.
+const TICK: u32 = 5;
+const BITS: u32 = 2;
 /// So many retransmissions that went on with others show how the sender retransmits.
 const MIN_SWEPT: u64 = 16;
 /// Requests that had arrived already, and whose class is not known.
 const MAX_STALE: usize = 64;
 /// Of what is remembered: it was a retransmission. Places of ports are below it.
 const RESENT: u32 = 1 << 7;
+/// It asked for an acknowledgement.
+const ASKED: u32 = 1;
+/// The tap saw its first transmission: it came in its order.
+const FIRST: u32 = 1 << 1;
+const LOW: u32 = (1 << BITS) - 1;
 
 /// The metric. A flow of one port costs 32 bytes and a few additions a packet.
 #[derive(Clone, Debug, Default, crate::stored::Stored)]
@@ -62,8 +73,11 @@ pub struct Entropy {
     /// Pairs of hosts, of which there are fewer.
     pairs: Vec<Ends>,
     numbers: HashMap<Ends, u32, RandomState>,
-    /// Flows that ever had several ports.
+    /// Flows that ever had several ports, and those of them that came to a second tap.
     several: usize,
+    crossed: usize,
+    /// There may be several taps.
+    has_interfaces: bool,
 }
 
 /// A flow; the default, without bytes, is none.
@@ -105,13 +119,35 @@ struct Many {
     last_stale: Option<Psn>,
     /// PSNs that were lost before the tap, on a port that is not known.
     unattributed: u64,
+    /// The ports between which most of these were.
+    unseen: Unseen,
     /// Losses before the tap, and behind it.
     lost: [u64; 2],
     switches: u64,
     /// Switches to a port that the flow had before.
     returns: u64,
+    /// What came to a second tap.
+    crossings: Crossings,
+    /// Frames of it whose class is not known.
+    elsewhere: Vec<u64>,
+    /// What was perhaps lost behind the tap.
+    suspects: Suspects,
     /// Ports that are told apart.
     max: usize,
+}
+
+/// A transmission; `is_asked`: for an acknowledgement, where that is known; `is_first`: it came in its order.
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    psn: Psn,
+    time: i64,
+    is_asked: Option<bool>,
+    is_first: bool,
+}
+
+/// A time as it is remembered.
+fn ticks(time: i64) -> u32 {
+    ((time >> TICK) as u32) << BITS
 }
 
 /// Retransmissions one behind the other, as go-back-N has them.
@@ -165,6 +201,15 @@ impl Metric for Entropy {
     fn on_packet(&mut self, packet: &Facts, place: &Placed) {
         let (Some(id), Some(port)) = (place.flow, packet.port()) else { return };
         if place.is_capture_duplicate() {
+            if self.several > 0
+                && let Some(many) = self.flows.known(id).and_then(|flow| flow.many.as_deref_mut())
+            {
+                let had = many.crossings.are_prepared();
+                if had || self.crossed < MAX_CROSSED {
+                    many.elsewhere(port, packet, place);
+                }
+                self.crossed += usize::from(many.crossings.are_prepared() != had);
+            }
             return;
         }
         if self.several > 0
@@ -181,7 +226,18 @@ impl Metric for Entropy {
                     many.packet(port, packet, place);
                 }
             }
-            Some(flow) if flow.used.bytes > 0 => flow.switch(port, packet, place, &mut self.several),
+            Some(flow) if flow.used.bytes > 0 => {
+                let had = flow.many.is_some();
+                flow.switch(port, packet, place, &mut self.several);
+                if !had
+                    && self.has_interfaces
+                    && self.crossed < MAX_CROSSED
+                    && let Some(many) = flow.many.as_deref_mut()
+                {
+                    many.crossings.prepare();
+                    self.crossed += 1;
+                }
+            }
             _ => self.start(id, port, packet),
         }
     }
@@ -190,8 +246,16 @@ impl Metric for Entropy {
         let Some(many) = self.flows.known(verdict.flow).and_then(|flow| flow.many.as_deref_mut()) else {
             return;
         };
+        if let Some(at) = many.elsewhere.iter().position(|&frame| frame == verdict.frame) {
+            many.elsewhere.swap_remove(at);
+            return;
+        }
         if let (Some(port), Direction::Request) = (path_tag::port(verdict.path_tag), verdict.space) {
-            many.classified(port, (verdict.psn, verdict.time_ns), verdict.class);
+            many.classified(
+                port,
+                Sent { psn: verdict.psn, time: verdict.time_ns, is_asked: None, is_first: false },
+                verdict.class,
+            );
         }
     }
 
@@ -205,6 +269,10 @@ impl Metric for Entropy {
                 many.run(flow.used.port, run);
             }
         }
+    }
+
+    fn on_interface(&mut self, number: u16, _: &Network) {
+        self.has_interfaces |= number > 0;
     }
 
     fn on_retire(&mut self, flow: FlowId) {
@@ -226,8 +294,10 @@ impl Metric for Entropy {
             + MAX_PORTS * (size_of::<u16>() + size_of::<Tally>())
             + Turns::bytes(MAX_PORTS)
             + REMEMBERED * size_of::<u64>()
-            + MAX_STALE * size_of::<(Psn, u16)>();
+            + MAX_STALE * size_of::<(Psn, u16)>()
+            + Suspects::BYTES;
         self.several.min(MAX_SEVERAL) * of_several
+            + self.crossed * Crossings::bytes(MAX_PORTS)
             + self.pairs.capacity() * size_of::<Ends>()
             + self.numbers.allocation_size()
             + self.gone.capacity() * size_of::<Flow>()
@@ -251,7 +321,7 @@ impl Flow {
         });
         if is_new {
             // What the first port carried until now.
-            many.begin(&left, packet.time());
+            many.begin(&left, packet);
         }
         many.switches += 1;
         many.returns += many.find(port).is_some() as u64;
@@ -285,15 +355,35 @@ impl Many {
     }
 
     /// The flow had one port before.
-    fn begin(&mut self, used: &Used, time: i64) {
+    fn begin(&mut self, used: &Used, next: &Facts) {
         let at = self.place(used.port);
         let (packets, bytes) = (u64::from(used.packets), used.bytes);
         self.packets = packets;
-        self.tallies[at] = Tally { packets, bytes, last_at: packets, last_ns: time, ..Tally::default() };
+        self.tallies[at] =
+            Tally { packets, bytes, last_at: packets, ..Tally::at(next.interface(), next.time()) };
     }
 
     fn packet(&mut self, port: u16, packet: &Facts, place: &Placed) {
         let at = self.place(port);
+        // What comes to the last tap passed the first one, whatever it looks like.
+        if self.tallies[at].interface.is_elsewhere(packet.interface())
+            && place.space == Some(Direction::Request)
+            && !matches!(place.class, Some(Class::Corrupt | Class::Trimmed))
+            && self.crossings.end_at(packet.interface())
+        {
+            if place.class.is_none() && self.elsewhere.len() < MAX_STALE {
+                self.elsewhere.push(place.frame);
+            }
+            return self.elsewhere(port, packet, place);
+        }
+        // Damaged or trimmed between two taps, it is no copy of what the first one recorded.
+        if self.crossings.are_seen()
+            && matches!(place.class, Some(Class::Corrupt | Class::Trimmed))
+            && self.tallies[at].interface.is_elsewhere(packet.interface())
+        {
+            self.tallies[at].trimmed += u64::from(place.class == Some(Class::Trimmed));
+            return;
+        }
         self.packets += 1;
         self.data += u64::from(place.space == Some(Direction::Request) || packet.payload() > 0);
         let carried = Carried { is_marked: place.is_mark(packet), ..Carried::of(packet) };
@@ -301,6 +391,7 @@ impl Many {
         if place.space != Some(Direction::Request) {
             return;
         }
+        self.crossings.passes(packet.psn().0, at, packet.time());
         let is_stale = self.answered.is_some_and(|answered| packet.psn().distance_from(answered) <= 0);
         if is_stale && matches!(place.class, None | Some(Class::Retransmission)) {
             if self.stale.len() == MAX_STALE {
@@ -312,12 +403,25 @@ impl Many {
             // It may be sent again: the verdict tells.
             None => {}
             Some(class) => {
-                let sent = (packet.psn(), packet.time());
+                let is_asked = Some(packet.is_ack_expected());
+                let is_first = matches!(class, Class::New | Class::NewAfterGap);
+                let sent = Sent { psn: packet.psn(), time: packet.time(), is_asked, is_first };
                 self.classified(port, sent, class);
                 if !matches!(class, Class::Retransmission | Class::Trimmed | Class::Corrupt) {
                     self.remember(sent, at);
                 }
             }
+        }
+    }
+
+    /// One of its packets was recorded before, perhaps at another tap.
+    #[cold]
+    fn elsewhere(&mut self, port: u16, packet: &Facts, place: &Placed) {
+        let at = self.place(port);
+        let tally = &mut self.tallies[at];
+        tally.marked += u64::from(place.is_mark(packet));
+        if place.space == Some(Direction::Request) && tally.interface.is_elsewhere(packet.interface()) {
+            self.crossings.arrives(packet.psn().0, at, packet.interface(), packet.time());
         }
     }
 
@@ -333,13 +437,15 @@ impl Many {
         if run.space == Direction::Request {
             let newest = run.packets.min(REMEMBERED as u64) as u32;
             for back in (0..newest).rev() {
-                self.remember((run.last_psn.plus(back.wrapping_neg()), run.last_ns), at);
+                let psn = run.last_psn.plus(back.wrapping_neg());
+                self.remember(Sent { psn, time: run.last_ns, is_asked: None, is_first: true }, at);
             }
         }
     }
 
     /// Which port this PSN had.
-    fn remember(&mut self, (psn, time): (Psn, i64), at: usize) {
+    fn remember(&mut self, sent: Sent, at: usize) {
+        let psn = sent.psn;
         if self.max <= FEW_PORTS {
             return;
         }
@@ -353,18 +459,21 @@ impl Many {
         if self.newest.is_none_or(|newest| psn.distance_from(newest) > 0) {
             self.newest = Some(psn);
         }
-        self.note((psn, time), at, 0);
+        self.note(sent, at, 0);
     }
 
     /// The last packet of this PSN had this port. `resent`: 0, or the bit for it.
-    fn note(&mut self, (psn, time): (Psn, i64), at: usize, resent: u32) {
+    fn note(&mut self, Sent { psn, time, is_asked, is_first }: Sent, at: usize, resent: u32) {
         if self.max <= FEW_PORTS {
             return;
         }
         if self.ring.is_empty() {
             self.ring = vec![u64::MAX; REMEMBERED];
         }
-        let time = (time >> TICK) as u32;
+        // Where it is not known, nothing is concluded from it.
+        let asked = if is_asked.unwrap_or(true) { ASKED } else { 0 };
+        let first = self.noted(psn).map_or(0, |(_, before)| before & FIRST);
+        let time = ticks(time) | asked | if is_first { FIRST } else { first };
         let known = psn.0 << 8 | resent | at as u32;
         self.ring[psn.0 as usize % REMEMBERED] = u64::from(time) << u32::BITS | u64::from(known);
     }
@@ -379,6 +488,12 @@ impl Many {
         self.noted(psn).is_some_and(|(there, _)| there & RESENT != 0)
     }
 
+    /// When the last packet of this PSN was sent, as seen at this time.
+    fn sent_at(&self, psn: Psn, now: i64) -> Option<i64> {
+        let since = |sent: u32| i64::from(ticks(now).wrapping_sub(sent & !LOW) >> BITS) << TICK;
+        self.noted(psn).map(|(_, sent)| now - since(sent))
+    }
+
     /// What is remembered of it, and its time.
     fn noted(&self, psn: Psn) -> Option<(u32, u32)> {
         let there = *self.ring.get(psn.0 as usize % REMEMBERED)?;
@@ -391,7 +506,7 @@ impl Many {
     fn was_seen(&self, psn: Psn) -> bool {
         let (before, behind) = (psn.plus(u32::MAX), psn.plus(1));
         let Some((_, own)) = self.noted(psn) else { return false };
-        let is_behind = self.noted(before).is_none_or(|(_, time)| own.wrapping_sub(time) as i32 >= 0);
+        let is_behind = self.noted(before).is_none_or(|(_, time)| (own | LOW).wrapping_sub(time) as i32 >= 0);
         let next = self.port_of(psn).and_then(|at| self.turns.behind(at));
         is_behind && next.zip(self.port_of(behind)).is_none_or(|(next, behind)| next == behind)
     }
@@ -408,10 +523,54 @@ impl Many {
 
     /// A packet was lost on this port: before the tap (0), or behind it (1).
     fn lost_on(&mut self, at: usize, side: usize) {
-        self.tallies[at].lost += 1;
         self.lost[side] += 1;
         if let Some(aside) = &mut self.aside {
             aside.lost = Some((at as u16, side as u8));
+        }
+    }
+
+    fn lost_before(&mut self, at: usize) {
+        self.tallies[at].loses_before();
+        self.lost_on(at, 0);
+    }
+
+    /// One that was sent on this port is sent again.
+    fn lost_behind(&mut self, at: usize, again: &Sent) {
+        let sent = self.sent_at(again.psn, again.time).unwrap_or(again.time);
+        self.tallies[at].loses(sent);
+        self.suspects.add(again.psn, at, [sent, again.time]);
+        self.lost_on(at, 1);
+    }
+
+    /// All requests up to this one have arrived; an acknowledgement says so, or a NAK.
+    fn answers(&mut self, psn: Psn, is_ack: bool, time: i64) {
+        let before = self.answered;
+        if before.is_none_or(|before| psn.distance_from(before) > 0) {
+            self.answered = Some(psn);
+            let new = before.map_or(1, |before| psn.distance_from(before).unsigned_abs());
+            for back in 0..new.min(REMEMBERED as u32) {
+                let one = psn.plus(back.wrapping_neg());
+                // Which transmission of several arrived is not known.
+                if let (Some(at), Some(sent)) = (self.port_of(one), self.sent_at(one, time))
+                    && !self.was_resent(one)
+                {
+                    self.tallies[at].lives(sent);
+                }
+            }
+        }
+        self.suspects.on_progress(psn, time);
+        if !is_ack {
+            return self.suspects.on_nak(self.sent_at(psn.plus(2), time), time);
+        }
+        let sent = self.sent_at(psn, time).filter(|_| !self.was_resent(psn));
+        let is_asked = self.noted(psn).is_none_or(|(_, time)| time & ASKED != 0);
+        let tallies = &self.tallies;
+        let usual = |path: usize| tallies[path].lateness.spread()[1];
+        if let Some(Late { path, sent, by }) =
+            self.suspects.on_ack(&Acked { psn, time, sent, is_asked }, usual)
+        {
+            self.tallies[path].was_late(sent, by);
+            self.lost[1] = self.lost[1].saturating_sub(1);
         }
     }
 
@@ -432,6 +591,10 @@ impl Many {
             // What came between was late.
             for count in [&mut self.tallies[usize::from(lost)].lost, &mut self.lost[usize::from(side)]] {
                 *count = count.saturating_sub(1);
+            }
+            if side == 0 {
+                let tally = &mut self.tallies[usize::from(lost)];
+                tally.lost_before = tally.lost_before.saturating_sub(1);
             }
             let tally = &mut self.tallies[usize::from(at)];
             (tally.late, tally.resent) = (tally.late + 1, tally.resent.saturating_sub(1));
@@ -463,14 +626,22 @@ impl Many {
     }
 
     /// The class of a packet of requests is known.
-    fn classified(&mut self, port: u16, sent @ (psn, _): (Psn, i64), class: Class) {
+    fn classified(&mut self, port: u16, sent: Sent, class: Class) {
+        let psn = sent.psn;
         let at = self.place(port);
         match class {
             // Sent again, it would have taken the port whose turn it was then.
             Class::LateOriginal | Class::Ambiguous => {
                 let is_in_turn = self.port_in_turn(psn).is_none_or(|there| there == at);
                 let is_late = is_in_turn || class == Class::LateOriginal;
-                self.tallies[at].late += u64::from(is_late && self.is_far_behind(psn));
+                if is_late && self.is_far_behind(psn) {
+                    let behind = self.sent_at(psn.plus(1), sent.time);
+                    let tally = &mut self.tallies[at];
+                    tally.late += 1;
+                    if let Some(behind) = behind {
+                        tally.lateness.add(sent.time.saturating_sub(behind).max(0) as u64);
+                    }
+                }
                 self.remember(sent, at);
             }
             Class::Trimmed => {
@@ -485,9 +656,18 @@ impl Many {
                     && last.is_some_and(|last| last != at)
                     && self.port_of(before).and_then(|before| self.turns.behind(before)) == Some(at);
                 let is_stale = self.was_stale(psn, at);
-                let is_late = is_stale && !self.goes_on(psn);
+                // Where the tap saw its first transmission, this is another one. A sender that goes back has sent what comes alone before.
+                let was_first =
+                    !self.goes_back() && self.noted(psn).is_some_and(|(_, before)| before & FIRST != 0);
+                let is_own = is_own && !was_first;
+                let is_late = is_stale && !was_first && !self.goes_on(psn);
+                if is_stale && !is_late {
+                    self.suspects.expects();
+                }
                 if is_own {
-                    self.tallies[at].lost = self.tallies[at].lost.saturating_sub(1);
+                    let tally = &mut self.tallies[at];
+                    (tally.lost, tally.lost_before) =
+                        (tally.lost.saturating_sub(1), tally.lost_before.saturating_sub(1));
                     self.lost[0] = self.lost[0].saturating_sub(1);
                 }
                 let is_first = !is_late && self.begins_sweep(psn, at);
@@ -507,17 +687,39 @@ impl Many {
                     (Some(_), _) if is_own || !is_first || is_stale => {}
                     // Of packets that were all retransmitted, the tap saw the last transmission of those beside it, and not its own.
                     (Some(last), Some(turn)) if last != turn && !is_edge && !was_seen => {
-                        self.lost_on(turn, 0)
+                        self.lost_before(turn)
                     }
-                    (Some(last), _) if was_seen || !goes_back => self.lost_on(last, 1),
+                    (Some(last), _) if was_seen || !goes_back => self.lost_behind(last, &sent),
                     // It may have taken any.
                     (Some(_), _) => self.unattributed += 1,
-                    (None, Some(turn)) => self.lost_on(turn, 0),
-                    (None, None) => self.unattributed += 1,
+                    (None, Some(turn)) => self.lost_before(turn),
+                    (None, None) => {
+                        self.unattributed += 1;
+                        if let (Some(before), Some(behind)) =
+                            (self.port_of(before), self.port_of(psn.plus(1)))
+                        {
+                            self.unseen.add([before, behind]);
+                        }
+                    }
                 }
                 self.note(sent, at, RESENT);
             }
             _ => {}
+        }
+    }
+
+    /// Takes back what this flow does not prove.
+    fn doubt(&self, tallies: &mut [Tally]) {
+        // Which of several was late is a guess: a path of few may be of no one.
+        let most = tallies.iter().map(|tally| tally.proven_late).max().unwrap_or(0);
+        for tally in &mut *tallies {
+            if tally.proven_late < most / 4 {
+                tally.proven_late = 0;
+            }
+            // Where the sender goes back, most of what arrives was sent several times: that nothing is known to have arrived shows nothing.
+            if self.goes_back() && tally.lost_before * 2 <= tally.lost {
+                tally.lost_in_a_row = 0;
+            }
         }
     }
 
@@ -541,10 +743,9 @@ impl Entropy {
         };
         let Some(many) = self.flows.known(peer).and_then(|flow| flow.many.as_deref_mut()) else { return };
         // A NAK is for the packet that is missing.
-        let psn = if aeth.syndrome().is_ack() { packet.psn() } else { packet.psn().plus(u32::MAX) };
-        if many.answered.is_none_or(|before| psn.distance_from(before) > 0) {
-            many.answered = Some(psn);
-        }
+        let is_ack = aeth.syndrome().is_ack();
+        let psn = if is_ack { packet.psn() } else { packet.psn().plus(u32::MAX) };
+        many.answers(psn, is_ack, packet.time());
     }
 
     #[cold]
@@ -663,8 +864,19 @@ impl Entropy {
             let ends = self.pairs[flow.pair as usize];
             let (flow, dest_qp) = (id.and_then(&known).map(|known| known.index), Some(flow.qp));
             let of = OfFlow { flow, src: ends.src, dst: ends.dst, dest_qp, spdcid: None };
-            let entropy = many.ports.iter().map(|&port| (port, None));
-            paths.extend(rows(&of, &many.tallies, many.lost[0] > many.lost[1], entropy));
+            let mut tallies = many.tallies.clone();
+            let unseen = many.unseen.left_out(many.unattributed, |at| many.ports.get(at).copied());
+            let unseen = unseen.filter(|(port, _)| !many.ports.contains(port));
+            tallies.extend(unseen.map(|(_, lost)| Tally::never_seen(lost)));
+            let entropy = many.ports.iter().copied().chain(unseen.map(|(port, _)| port));
+            let entropy = entropy.map(|port| (port, None));
+            let is_told = many.crossings.tell(&mut tallies);
+            if !is_told {
+                many.doubt(&mut tallies);
+            }
+            let is_known = is_told || many.answered.is_some();
+            let view = View { is_lost_before: many.lost[0] + many.unattributed > many.lost[1], is_known };
+            paths.extend(rows(&of, &tallies, view, entropy));
         }
         in_order(paths)
     }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use crate::{
-    analyze::{model::Address, packet::Facts},
+    analyze::{model::Address, packet::Facts, track::distribution::Totals},
     heap::heap,
     report::{FlowPath, PathState},
     wire::Ecn,
@@ -52,6 +52,8 @@ pub(crate) struct Tally {
     pub(crate) bytes: u64,
     /// Packets that were lost on it, as far as that is known.
     pub(crate) lost: u64,
+    /// Those of them that were lost before the tap.
+    pub(crate) lost_before: u64,
     /// Retransmissions that took it.
     pub(crate) resent: u64,
     /// Packets that came marked (CE).
@@ -64,6 +66,17 @@ pub(crate) struct Tally {
     pub(crate) last_at: u64,
     pub(crate) last_ns: i64,
     pub(crate) interface: SeenAt,
+    /// From the first tap to the last one, where there are several.
+    pub(crate) transit: Totals,
+    /// From its packets to their answers.
+    pub(crate) rtts: Totals,
+    /// Those that were taken for lost behind the tap until answers showed that they were late.
+    pub(crate) proven_late: u64,
+    /// How much later those came that were late.
+    pub(crate) lateness: Totals,
+    /// The newest one that is known to have arrived, as times or numbers of packets go, and how many behind it were lost.
+    pub(crate) alive_at: i64,
+    pub(crate) lost_in_a_row: u64,
 }
 
 /// The interface that recorded the packets of a path: a plane, where each has its own.
@@ -72,7 +85,8 @@ pub(crate) enum SeenAt {
     #[default]
     Nowhere,
     One(u16),
-    Several,
+    /// The first one of several.
+    Several(u16),
 }
 
 impl SeenAt {
@@ -80,8 +94,16 @@ impl SeenAt {
         *self = match *self {
             SeenAt::Nowhere => SeenAt::One(interface),
             SeenAt::One(before) if before == interface => return,
-            _ => SeenAt::Several,
+            SeenAt::One(first) | SeenAt::Several(first) => SeenAt::Several(first),
         };
+    }
+
+    /// Whether this is not the interface that recorded its first packet: another tap, or another way.
+    pub(crate) fn is_elsewhere(self, interface: u16) -> bool {
+        match self {
+            SeenAt::Nowhere => false,
+            SeenAt::One(first) | SeenAt::Several(first) => first != interface,
+        }
     }
 
     fn one(self) -> Option<u16> {
@@ -97,6 +119,9 @@ heap! { Tally {} }
 impl Tally {
     /// One more packet on it, the `n`-th of the flow.
     pub(crate) fn add(&mut self, packet: &Carried, n: u64) {
+        if self.lost_before > 0 {
+            self.lost_in_a_row = 0;
+        }
         self.last_at = n;
         self.packets += 1;
         self.bytes += u64::from(packet.bytes);
@@ -105,20 +130,72 @@ impl Tally {
         self.interface.add(packet.interface);
     }
 
+    /// Nothing yet, on a path that this interface records.
+    pub(crate) fn at(interface: u16, last_ns: i64) -> Tally {
+        Tally { interface: SeenAt::One(interface), last_ns, ..Tally::default() }
+    }
+
+    /// A path that carried nothing to the tap, where so many were lost.
+    pub(crate) fn never_seen(lost: u64) -> Tally {
+        Tally { lost, lost_before: lost, lost_in_a_row: lost, ..Tally::default() }
+    }
+
+    /// One was lost before the tap, which has seen none on it since.
+    pub(crate) fn loses_before(&mut self) {
+        (self.lost, self.lost_before) = (self.lost + 1, self.lost_before + 1);
+        self.lost_in_a_row += 1;
+    }
+
+    /// One that was sent then was lost behind the tap.
+    pub(crate) fn loses(&mut self, sent: i64) {
+        self.lost += 1;
+        self.lost_in_a_row += u64::from(sent > self.alive_at);
+    }
+
+    /// One that was sent then has arrived.
+    pub(crate) fn lives(&mut self, sent: i64) {
+        if sent > self.alive_at {
+            (self.alive_at, self.lost_in_a_row) = (sent, 0);
+        }
+    }
+
+    /// One that was sent then, and was taken for lost behind the tap, arrived so much later than others.
+    pub(crate) fn was_late(&mut self, sent: i64, by: u64) {
+        (self.lost, self.late) = (self.lost.saturating_sub(1), self.late + 1);
+        self.proven_late += 1;
+        self.lost_in_a_row = self.lost_in_a_row.saturating_sub(u64::from(sent > self.alive_at));
+        self.lateness.add(by);
+    }
+
     /// What was sent on it, as far as that is known: what was lost before the tap is not among the packets.
     fn sent(&self, is_lost_before: bool) -> u64 {
         self.packets + if is_lost_before { self.lost } else { 0 }
     }
 }
 
-/// A row for each path, of which `entropy` is the source port and the flow label. `is_lost_before`: see [`judge`].
+/// What the tap shows of a flow's paths.
+#[derive(Clone, Copy)]
+pub(crate) struct View {
+    /// What is lost is lost before the tap.
+    pub(crate) is_lost_before: bool,
+    /// Answers, or a second tap, tell what is lost from what is late.
+    pub(crate) is_known: bool,
+}
+
+/// A row for each path, of which `entropy` is the source port and the flow label.
 pub(crate) fn rows(
     of: &OfFlow,
     tallies: &[Tally],
-    is_lost_before: bool,
+    view: View,
     entropy: impl Iterator<Item = (u16, Option<u16>)>,
 ) -> impl Iterator<Item = FlowPath> {
-    let states = judge(tallies, is_lost_before);
+    let mut states = judge(tallies, view.is_lost_before);
+    for (state, tally) in states.iter_mut().zip(tallies).filter(|_| !view.is_known) {
+        let is_behind = tally.lost.saturating_sub(tally.trimmed) > 2 * tally.lost_before;
+        if is_behind && matches!(state, PathState::Lossy | PathState::Dead) {
+            *state = PathState::Repeated;
+        }
+    }
     let is_uneven = is_uneven(tallies, &states);
     let packets: u64 = tallies.iter().map(|tally| tally.packets).sum();
     tallies.iter().zip(states).zip(entropy).map(move |((tally, state), (udp_src_port, flow_label))| {
@@ -138,9 +215,12 @@ pub(crate) fn rows(
             resent: tally.resent,
             marked: tally.marked,
             late: tally.late,
+            late_mean_ns: tally.lateness.spread()[1],
             trimmed: tally.trimmed,
             ack_rtt_mean_ns: None,
             ack_rtt_max_ns: None,
+            transit_mean_ns: tally.transit.spread()[1],
+            transit_max_ns: tally.transit.spread()[2],
             skipped_ns: None,
             last_ns: tally.last_ns,
             interface: tally.interface.one(),
@@ -259,11 +339,38 @@ fn judge(paths: &[Tally], is_lost_before: bool) -> Vec<PathState> {
     }
 }
 
+/// Whether what took so long on one path took much longer than on the others, of which the longest took that: on average, or always.
+fn is_slow(own: &Totals, all: &Totals, others_most: u64) -> bool {
+    let others = (all.sum - own.sum).checked_div(all.count - own.count);
+    let [least, mean, _] = own.spread();
+    let (Some(others), Some(least), Some(mean)) = (others, least, mean) else { return false };
+    let is_always = least > others_most && mean > others.saturating_add(others / 2);
+    is_slower(own, all) || own.count >= FEW && is_always
+}
+
+/// Whether it took more than twice as long as on the others, on average.
+fn is_slower(own: &Totals, all: &Totals) -> bool {
+    let others = (all.sum - own.sum).checked_div(all.count - own.count);
+    let mean = own.spread()[1];
+    own.count > FEW && mean.zip(others).is_some_and(|(own, others)| own > others.saturating_mul(2))
+}
+
 fn judge_once(paths: &[Tally], is_lost_before: bool, end: u64) -> Vec<PathState> {
     let sum = |of: fn(&Tally) -> u64| paths.iter().map(of).sum::<u64>();
+    let proven = sum(|p| p.proven_late);
     let [packets, lost, marked, late, trimmed] =
         [sum(|p| p.packets), sum(|p| p.lost), sum(|p| p.marked), sum(|p| p.late), sum(|p| p.trimmed)];
     let n = paths.len() as u64;
+    let of_all = |of: fn(&Tally) -> Totals| {
+        let mut all = Totals::default();
+        paths.iter().for_each(|path| all.merge(of(path)));
+        all
+    };
+    let (transit, rtts) = (of_all(|p| p.transit), of_all(|p| p.rtts));
+    let others_most = |path: &Tally| {
+        let others = paths.iter().filter(|other| !std::ptr::eq(*other, path));
+        others.map(|other| other.transit.max).max().unwrap_or(0)
+    };
     let state = |path: &Tally| {
         let others = packets - path.packets;
         // So many times as often as on all others together, one more counted there.
@@ -275,15 +382,33 @@ fn judge_once(paths: &[Tally], is_lost_before: bool, end: u64) -> Vec<PathState>
         };
         let sent = path.sent(is_lost_before);
         let is_silent = end - path.last_at >= SILENT * n;
+        let is_dead = path.lost_in_a_row >= SILENT || path.lost >= SILENT && path.lost * 10 >= sent * 9;
+        // A path that loses now and then is left by its sender, and is not dead.
+        let now_and_then = if is_silent { path.lost.saturating_sub(path.lost_in_a_row) } else { path.lost };
+        // What its sender repeated had only been late, mostly.
+        let is_late = path.proven_late > 2 * path.lost && stands_out(path.proven_late, proven, path.packets)
+            || path.late * 5 >= path.packets
+                && path.late > 2 * path.lost
+                && stands_out(path.late, late, path.packets);
+        let is_slow = is_slow(&path.transit, &transit, others_most(path));
+        let answers_are_slow = is_slower(&path.rtts, &rtts);
+        let is_marked = stands_out(path.marked, marked, path.packets);
         match () {
-            () if is_silent || path.lost >= SILENT && path.lost * 10 >= sent * 9 => PathState::Dead,
+            () if is_late => PathState::Slow,
+            () if is_dead => PathState::Dead,
             // What is trimmed is lost, too.
             () if stands_out(path.trimmed, trimmed, sent) => PathState::Trimming,
-            () if stands_out(path.lost, lost, sent) => PathState::Lossy,
+            () if stands_out(now_and_then, lost, sent) => PathState::Lossy,
+            () if is_slow || is_silent && answers_are_slow && path.lost_in_a_row < FEW => PathState::Slow,
+            // What came to the last tap went on.
+            () if is_silent && !is_marked && (path.transit.count == 0 || path.lost_in_a_row > 0) => {
+                PathState::Dead
+            }
             () if path.late * 5 >= path.packets && stands_out(path.late, late, path.packets) => {
                 PathState::Slow
             }
-            () if stands_out(path.marked, marked, path.packets) => PathState::Congested,
+            () if is_marked => PathState::Congested,
+            () if answers_are_slow => PathState::Slow,
             () => PathState::Good,
         }
     };
@@ -297,7 +422,8 @@ fn is_uneven(paths: &[Tally], states: &[PathState]) -> bool {
     let living: Vec<u64> = paths
         .iter()
         .zip(states)
-        .filter(|(_, state)| **state != PathState::Dead)
+        // What its sender avoids is bad, not uneven.
+        .filter(|(_, state)| **state == PathState::Good)
         .map(|(path, _)| path.packets + path.lost)
         .collect();
     let (n, all) = (living.len() as u64, living.iter().sum::<u64>());

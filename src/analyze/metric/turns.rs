@@ -21,6 +21,40 @@ struct Next {
     votes: u8,
 }
 
+/// Two paths between whose turns most was lost that is on no path which the tap has seen.
+#[derive(Clone, Copy, Debug, Default, crate::stored::Stored)]
+pub(crate) struct Unseen {
+    between: [u16; 2],
+    votes: u64,
+    pub(crate) lost: u64,
+}
+
+impl Unseen {
+    /// One was lost between packets on these.
+    pub(crate) fn add(&mut self, between: [usize; 2]) {
+        let between = between.map(|at| at as u16);
+        match self.votes {
+            0 => *self = Unseen { between, votes: 1, lost: 1 },
+            _ if self.between == between => (self.votes, self.lost) = (self.votes + 1, self.lost + 1),
+            _ => self.votes -= 1,
+        }
+    }
+
+    pub(crate) fn between(&self) -> [usize; 2] {
+        self.between.map(usize::from)
+    }
+
+    /// A port that the ports of these two leave out, and what was lost there; `all`: of what was lost on no path that the tap has seen, it must be most.
+    pub(crate) fn left_out(&self, all: u64, port: impl Fn(usize) -> Option<u16>) -> Option<(u16, u64)> {
+        /// So few show nothing.
+        const ENOUGH: u64 = 4;
+        let [before, behind] = self.between.map(|at| port(at.into()));
+        let there = before?.checked_add(1)?;
+        let is_one = behind? == there.checked_add(1)?;
+        (is_one && self.votes >= ENOUGH && self.lost * 2 > all).then_some((there, self.lost))
+    }
+}
+
 heap! {
     Turns { next }
     Next {}

@@ -182,6 +182,12 @@ pub(super) fn leave_out_short_times(
     for row in paths.iter_mut().filter(|row| row.ack_rtt_mean_ns.is_some_and(|ns| is_short(ns, step_ns))) {
         (row.ack_rtt_mean_ns, row.ack_rtt_max_ns) = (None, None);
     }
+    for row in paths.iter_mut().filter(|row| row.transit_mean_ns.is_some_and(|ns| is_short(ns, step_ns))) {
+        (row.transit_mean_ns, row.transit_max_ns) = (None, None);
+    }
+    for row in paths {
+        row.late_mean_ns.take_if(|ns| is_short(*ns, step_ns));
+    }
 }
 
 /// Leaves out short times of a flow.

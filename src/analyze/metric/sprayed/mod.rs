@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 pub(crate) use way::{Entropy, Ways};
 
 use super::{
+    crossings::Crossings,
     paths::{Carried, OfFlow},
     turns::Turns,
 };
@@ -19,6 +20,8 @@ use crate::{
 
 /// PSNs that are remembered.
 const REMEMBERED: usize = 1 << 12;
+/// Times between two transmissions are remembered in such units.
+const UNIT_NS: u32 = 128;
 /// Messages that are remembered.
 const MAX_MESSAGES: usize = 1 << 10;
 /// A PSN is missing, and not only late, if so many SACKs showed it so.
@@ -42,6 +45,8 @@ pub(crate) struct Sprayed {
     ring: Vec<Slot>,
     ways: Ways,
     turns: Turns,
+    /// What came to a second tap.
+    crossings: Crossings,
     messages: VecDeque<Message>,
     /// From a packet to the acknowledgement that it caused, without retransmissions.
     ack_rtt: Distribution,
@@ -90,6 +95,8 @@ struct Slot {
     path: u16,
     /// The same of the transmission before, which was lost. Of one that was lost before the tap, that is the path whose turn it was.
     lost_on: u16,
+    /// How long before the last one that came, in units: the most stands for longer.
+    lost_before: u16,
     /// SACKs that showed it missing.
     shown: u8,
     /// The bits below.
@@ -119,7 +126,7 @@ struct Message {
 }
 
 heap! {
-    Sprayed { ring, ways, turns, messages, ack_rtt, completion }
+    Sprayed { ring, ways, turns, crossings, messages, ack_rtt, completion }
     Slot {}
     Message {}
 }
@@ -180,6 +187,7 @@ impl Sprayed {
             ring: vec![Slot::default(); REMEMBERED],
             ways: Ways::default(),
             turns: Turns::default(),
+            crossings: Crossings::default(),
             messages: VecDeque::new(),
             ack_rtt: Distribution::default(),
             min_rtt: None,
@@ -222,12 +230,45 @@ impl Sprayed {
         time.wrapping_sub(self.begin) as u32
     }
 
+    /// Whether an interface other than the first one of its path records a packet that has passed there: it comes to another tap. That is counted then.
+    pub(crate) fn comes_elsewhere(&mut self, psn: u32, entropy: Entropy, sent: &Sent) -> bool {
+        let Sent { carried, is_trimmed, .. } = *sent;
+        let Some(at) = self.ways.find(entropy) else { return false };
+        let x = self.unwrap(psn);
+        let Some(slot) = self.slot(x).copied() else { return false };
+        let there = at as u16 + 1;
+        let way = self.ways.get_mut(at);
+        if !way.tally.interface.is_elsewhere(carried.interface) || ![slot.path, slot.lost_on].contains(&there)
+        {
+            return false;
+        }
+        way.tally.marked += u64::from(carried.is_marked);
+        self.sums.marked += u64::from(carried.is_marked);
+        if !is_trimmed {
+            self.crossings.arrives(psn, at, carried.interface, carried.time);
+            return true;
+        }
+        // A NACK will tell of it too.
+        way.tally.trimmed += 1;
+        self.sums.trimmed += 1;
+        if let Some(slot) = self.slot(x) {
+            slot.flags |= TRIMMED;
+        }
+        true
+    }
+
+    /// Whether packets come to another tap.
+    pub(crate) fn comes_to_several(&self) -> bool {
+        self.crossings.are_seen()
+    }
+
     /// A request. Returns whether it is a retransmission.
     pub(crate) fn on_sent(&mut self, psn: u32, entropy: Entropy, sent: &Sent) -> bool {
         let Sent { carried, is_rtx, is_trimmed, is_ordered } = *sent;
         self.sums.packets += 1;
         let (packets, grace) = (self.sums.packets, self.window.max(GRACE));
         let at = self.ways.carries(entropy, &carried, packets, is_trimmed);
+        self.crossings.passes(psn, at, carried.time);
         let skipped = self.ways.get_mut(at).skipped;
         self.sums.after_skip += u64::from(skipped.is_some_and(|(_, n)| packets > n + grace));
         self.sums.marked += u64::from(carried.is_marked);
@@ -249,8 +290,10 @@ impl Sprayed {
         // What SACKs show missing, and does not say that it is a retransmission, was late.
         let again = if is_rtx || is_known && !is_late { RESENT } else { 0 };
         let trimmed = if is_trimmed { TRIMMED } else { 0 };
-        let lost_on = if is_late { at as u16 + 1 } else { before.path };
-        (slot.path, slot.lost_on, slot.time, slot.shown) = (at as u16 + 1, lost_on, since, 0);
+        let (lost_on, lost_time) = if is_late { (at as u16 + 1, since) } else { (before.path, before.time) };
+        let lost_before = (since.wrapping_sub(lost_time) / UNIT_NS).min(u16::MAX.into()) as u16;
+        (slot.path, slot.lost_on, slot.lost_before) = (at as u16 + 1, lost_on, lost_before);
+        (slot.time, slot.shown) = (since, 0);
         // What was said of the transmission before is not said of this one.
         slot.flags = before.flags & (ARRIVED | RESENT | MISSED) | again | trimmed;
         self.last_again = (again != 0).then_some(x);
@@ -318,7 +361,11 @@ impl Sprayed {
         }
         let is_trimmed = before.has(TRIMMED | NACKED_TRIMMED);
         if let Some(lost) = before.way() {
-            self.ways.lost(lost);
+            let tally = &mut self.ways.get_mut(lost).tally;
+            match is_trimmed {
+                true => tally.lost += 1,
+                false => tally.loses(x as i64),
+            }
         }
         if is_trimmed {
             return;
@@ -387,8 +434,16 @@ impl Sprayed {
         });
         // The answer to a transmission that was taken for lost.
         let lost_on = usize::from(slot.lost_on).checked_sub(1);
-        if slot.has(LOST_AFTER) && named.is_some() && named == lost_on && named != hint {
-            self.was_not_lost(x);
+        if slot.has(RESENT)
+            && let Some(first) = lost_on.filter(|_| named == lost_on && named != hint)
+        {
+            if slot.lost_before < u16::MAX {
+                let before = u64::from(slot.lost_before) * u64::from(UNIT_NS);
+                self.ways.get_mut(first).answered(u64::from(since.wrapping_sub(slot.time)) + before);
+            }
+            if slot.has(LOST_AFTER) {
+                self.was_not_lost(x);
+            }
         }
         // An answer for it is that it has arrived.
         self.arrives(x, time);
@@ -443,6 +498,10 @@ impl Sprayed {
         let is_early = u64::from(since.wrapping_sub(slot.time)) < shortest;
         let is_lost = slot.has(LOST_AFTER) && !slot.has(ARRIVED);
         slot.flags |= ARRIVED;
+        let once = slot.way().filter(|_| !slot.has(RESENT));
+        if let Some(at) = once {
+            self.ways.get_mut(at).tally.lives(x as i64);
+        }
         if is_lost && is_early {
             self.was_not_lost(x);
         }
@@ -456,7 +515,10 @@ impl Sprayed {
         self.sums.lost_after -= 1;
         self.sums.spurious += 1;
         if let Some(at) = lost_on {
-            self.ways.get_mut(at).tally.lost -= 1;
+            let tally = &mut self.ways.get_mut(at).tally;
+            tally.lost = tally.lost.saturating_sub(1);
+            (tally.late, tally.proven_late) = (tally.late + 1, tally.proven_late + 1);
+            tally.lives(x as i64);
         }
     }
 
@@ -494,7 +556,7 @@ impl Sprayed {
 
     /// A row for each path.
     pub(crate) fn paths(&self, of: &OfFlow) -> Vec<FlowPath> {
-        self.ways.rows(of)
+        self.ways.rows(of, &self.crossings, self.acked.is_some())
     }
 
     /// Of what is a retransmission by its bit or by its PSN, the share that is by both.

@@ -3,12 +3,11 @@
 use std::net::Ipv6Addr;
 
 use crate::{
-    analyze::{
-        metric::{
-            paths::{Carried, OfFlow, Tally, rows},
-            spread,
-        },
-        track::distribution::Totals,
+    analyze::metric::{
+        crossings::Crossings,
+        paths::{Carried, OfFlow, Tally, View, rows},
+        spread,
+        turns::Unseen,
     },
     dissect::Dissection,
     heap::heap,
@@ -17,8 +16,7 @@ use crate::{
 };
 
 const MAX_PATHS: usize = 512;
-/// A path is slow if answers to its packets take so many times as long as those to the others, of so many.
-const SLOW: u64 = 2;
+/// So few show nothing.
 const ENOUGH: u64 = 4;
 
 /// All of one sender to one receiver, in the order of their first packets.
@@ -30,14 +28,6 @@ pub(crate) struct Ways {
     lost_somewhere: u64,
     /// The paths between which most of those were that are on no path which the tap has seen.
     unseen: Unseen,
-}
-
-/// What was lost between the turns of two paths, if most of it was.
-#[derive(Clone, Copy, Debug, Default, crate::stored::Stored)]
-struct Unseen {
-    between: [u16; 2],
-    votes: u64,
-    lost: u64,
 }
 
 /// What tells one path from another.
@@ -59,8 +49,6 @@ pub(super) struct Way {
     pub(super) echoes: u64,
     /// Packets that were trimmed behind the tap, by NACKs.
     pub(super) trimmed_after: u64,
-    /// Times from packets of it to their answers.
-    rtts: Totals,
     /// When its receiver first asked to skip it always, and how many packets there had been.
     pub(super) skipped: Option<(i64, u64)>,
 }
@@ -79,7 +67,7 @@ impl Way {
 
     /// An answer to a packet of it took so long.
     pub(super) fn answered(&mut self, rtt: u64) {
-        self.rtts.add(rtt);
+        self.tally.rtts.add(rtt);
     }
 
     /// What it carried, and what answers say of that.
@@ -104,13 +92,18 @@ impl Entropy {
 impl Ways {
     /// The place of a path, which may begin with it; the last one stands for those for which there is no room.
     pub(super) fn place(&mut self, entropy: Entropy) -> usize {
-        if let Some(at) = self.list.iter().position(|way| way.entropy == entropy) {
+        if let Some(at) = self.find(entropy) {
             return at;
         }
         if self.list.len() < MAX_PATHS {
             self.list.push(Way { entropy, ..Way::default() });
         }
         self.list.len() - 1
+    }
+
+    /// The place of a path that is known.
+    pub(super) fn find(&self, entropy: Entropy) -> Option<usize> {
+        self.list.iter().position(|way| way.entropy == entropy)
     }
 
     /// One more packet, the `n`-th of all, on this path. Returns its place.
@@ -136,7 +129,7 @@ impl Ways {
     pub(crate) fn lost_before(&mut self, at: Option<usize>) {
         match at {
             Some(at) => {
-                self.lost(at);
+                self.list[at].tally.loses_before();
                 self.lost_before += 1;
             }
             None => self.lost_somewhere += 1,
@@ -145,29 +138,20 @@ impl Ways {
 
     /// One that was lost on no path that is known was sent between packets on these.
     pub(super) fn lost_between(&mut self, between: [usize; 2]) {
-        let (between, unseen) = (between.map(|at| at as u16), &mut self.unseen);
-        match unseen.votes {
-            0 => *unseen = Unseen { between, votes: 1, lost: 1 },
-            _ if unseen.between == between => {
-                (unseen.votes, unseen.lost) = (unseen.votes + 1, unseen.lost + 1)
-            }
-            _ => unseen.votes -= 1,
-        }
+        self.unseen.add(between);
     }
 
     /// A path that carried nothing to the tap: what was lost is between the turns of the same two, whose ports leave one out.
     fn unseen(&self) -> Option<Way> {
-        let Unseen { between, votes, lost } = self.unseen;
-        let [before, behind] = between.map(|at| self.list.get(usize::from(at)).map(|way| way.entropy));
+        let [before, behind] = self.unseen.between().map(|at| self.list.get(at).map(|way| way.entropy));
         let (before, behind) = (before?, behind?);
-        let port = before.port.checked_add(1)?;
+        let port = |at: usize| self.list.get(at).map(|way| way.entropy.port);
+        let (port, lost) = self.unseen.left_out(self.lost_somewhere, port)?;
         let entropy = Entropy { port, ..before };
-        let is_left_out = behind == Entropy { port: port.checked_add(1)?, ..before }
-            && self.list.iter().all(|way| way.entropy != entropy);
-        let tally = Tally { lost, ..Tally::default() };
-        (is_left_out && votes >= ENOUGH && lost * 2 > self.lost_somewhere).then(|| Way {
+        let is_alike = Entropy { port: behind.port, ..before } == behind;
+        (is_alike && self.find(entropy).is_none()).then(|| Way {
             entropy,
-            tally,
+            tally: Tally::never_seen(lost),
             ..Way::default()
         })
     }
@@ -177,8 +161,9 @@ impl Ways {
         match at {
             Some(at) => {
                 let tally = &mut self.list[at].tally;
-                (tally.lost, self.lost_before) =
-                    (tally.lost.saturating_sub(1), self.lost_before.saturating_sub(1));
+                (tally.lost, tally.lost_before) =
+                    (tally.lost.saturating_sub(1), tally.lost_before.saturating_sub(1));
+                self.lost_before = self.lost_before.saturating_sub(1);
             }
             None => self.lost_somewhere = self.lost_somewhere.saturating_sub(1),
         }
@@ -220,7 +205,7 @@ impl Ways {
     }
 
     /// A row for each path.
-    pub(crate) fn rows(&self, of: &OfFlow) -> Vec<FlowPath> {
+    pub(crate) fn rows(&self, of: &OfFlow, crossings: &Crossings, is_answered: bool) -> Vec<FlowPath> {
         let unseen = self.unseen();
         let ways = || self.list.iter().chain(&unseen);
         let entropy = ways().map(|way| {
@@ -231,22 +216,17 @@ impl Ways {
             let segments = way.entropy.segments;
             (segments > 0).then(|| Ipv6Addr::from(segments).to_string())
         };
-        let tallies: Vec<Tally> = ways().map(Way::tally).collect();
+        let mut tallies: Vec<Tally> = ways().map(Way::tally).collect();
+        let is_known = crossings.tell(&mut tallies) || is_answered;
         let lost: u64 = tallies.iter().map(|tally| tally.lost).sum();
-        let all: Vec<FlowPath> =
-            rows(of, &tallies, (self.lost_before + self.unseen.lost) * 2 > lost, entropy).collect();
+        let is_lost_before = (self.lost_before + self.unseen.lost) * 2 > lost;
+        let view = View { is_lost_before, is_known };
+        let all: Vec<FlowPath> = rows(of, &tallies, view, entropy).collect();
         let short = self.short(&all);
-        let mut of_all = Totals::default();
-        self.list.iter().for_each(|way| of_all.merge(way.rtts));
         let finished = |(at, (path, way)): (usize, (FlowPath, &Way))| {
-            let Totals { count, sum, .. } = way.rtts;
-            let [_, mean, max] = way.rtts.spread();
-            let of_others = (of_all.sum - sum).checked_div(of_all.count - count);
-            let is_slow = count >= ENOUGH
-                && mean.zip(of_others).is_some_and(|(own, others)| own > others.saturating_mul(SLOW));
+            let [_, mean, max] = way.tally.rtts.spread();
             let state = match path.state {
                 _ if way.skipped.is_some() => PathState::Skipped,
-                PathState::Good if is_slow => PathState::Slow,
                 PathState::Good if short == Some(at) => PathState::Lossy,
                 state => state,
             };

@@ -9,6 +9,7 @@ use super::{
 };
 use crate::{
     analyze::metric::{
+        crossings::Crossings,
         paths::{Carried, OfFlow},
         sprayed::{Sums, Ways},
     },
@@ -162,7 +163,7 @@ impl Exchange {
     }
 
     pub(super) fn paths(&self, of: &OfFlow) -> Vec<FlowPath> {
-        if self.ways.len() > 1 { self.ways.rows(of) } else { Vec::new() }
+        if self.ways.len() > 1 { self.ways.rows(of, &Crossings::default(), true) } else { Vec::new() }
     }
 
     pub(super) fn row(&self, of: &OfFlow) -> UetContext {

@@ -233,13 +233,26 @@ fn trouble<'a>(
         PathState::Trimming => {
             format!("trims: {} of {} came trimmed", count(sum(|p| p.trimmed)), several(packets, "packet"))
         }
+        PathState::Slow if paths.clone().any(|path| path.transit_mean_ns.is_some()) => format!(
+            "is slow: its packets take {} from tap to tap{}",
+            duration(mean(paths.clone().filter_map(|path| path.transit_mean_ns))),
+            later(mean(paths.clone().filter_map(|path| path.late_mean_ns)))
+        ),
         PathState::Slow if sum(|p| p.late) == 0 => format!(
             "is slow: SACKs for its packets come after {} on average",
             duration(paths.clone().next().and_then(|path| path.ack_rtt_mean_ns).unwrap_or(0))
         ),
-        PathState::Slow => {
-            format!("is slow: {} of {} were overtaken", count(sum(|p| p.late)), several(packets, "packet"))
-        }
+        PathState::Slow => format!(
+            "is slow: {} of {} were overtaken{}",
+            count(sum(|p| p.late)),
+            several(packets, "packet"),
+            later(mean(paths.clone().filter_map(|path| path.late_mean_ns)))
+        ),
+        PathState::Repeated => format!(
+            "loses or delays: {} of {} that it carried were retransmitted; there are no answers to tell whether they were lost or late",
+            count(lost),
+            several(packets, "packet")
+        ),
         PathState::Congested => {
             format!(
                 "is congested: {} of {} came marked",
@@ -250,6 +263,15 @@ fn trouble<'a>(
         state => format!("is {}", state.words()),
     };
     (packets, what)
+}
+
+fn mean(values: impl Iterator<Item = u64>) -> u64 {
+    let (n, sum) = values.fold((0, 0_u64), |(n, sum), one| (n + 1, sum.saturating_add(one)));
+    sum / u64::max(n, 1)
+}
+
+fn later(ns: u64) -> String {
+    if ns > 0 { format!(", {} later than the others on average", duration(ns)) } else { String::new() }
 }
 
 pub(super) fn skipped_paths(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
