@@ -240,7 +240,8 @@ impl Judged<'_> {
         let Some(&min) = delays.first() else { return Delay::default() };
         let at = |percent: usize| delays[(delays.len() - 1) * percent / 100];
         let known = |ns: f64| line.error.map(|_| ns.round() as i64);
-        let queueing = |ns: f64| Some((ns - min).round() as i64);
+        // Of clocks that were stepped, differences are no delays.
+        let queueing = |ns: f64| (line.margin >= 0.0).then(|| (ns - min).round() as i64);
         Delay {
             samples: packets,
             min_ns: known(min),

@@ -1,7 +1,8 @@
 //! Two taps: which record of the one is the same transmission as which record of the other.
 //!
 //! The last packets of each tap stay in a window, in the order in which they came. A packet leaves it when the other capture
-//! has been read far beyond it: then it has been matched, or the other tap did not see it.
+//! has been read far beyond it, by its time and by a later packet that was matched: then it has been matched, or the other tap did not
+//! see it.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -56,6 +57,8 @@ struct TapSide {
     /// The time of the last frame that was read, of whatever kind.
     now: i64,
     is_over: bool,
+    /// One past the place of the last packet that was matched: the other capture has been read beyond those before it, whatever its clock says.
+    matched: u64,
     /// Packets that left the window without the other tap's record.
     alone: VecDeque<Entry>,
     /// How many of them are damaged.
@@ -280,6 +283,9 @@ impl SegmentMatch {
         if let Some(former) = former {
             self.sides[side].part(former);
         }
+        for (side, place) in [(side, place), (1 - side, mate)] {
+            self.sides[side].matched = self.sides[side].matched.max(place + 1);
+        }
         let (pair, places) = match side {
             0 => ([&here.seen, &there.seen], [place, mate]),
             _ => ([&there.seen, &here.seen], [mate, place]),
@@ -317,7 +323,9 @@ impl SegmentMatch {
             while let Some(first) = self.sides[side].ring.front() {
                 // What an ended capture has not shown by now does not come; but copies of this tap's packets may.
                 let read_to = if self.sides[1 - side].is_over { self.sides[side].now } else { read_to };
-                let is_old = read_to.saturating_sub(first.seen.time) > self.bounds.window_ns;
+                // A clock that was stepped, or stood still, makes all look old that waits: none of it was matched yet.
+                let is_passed = self.sides[side].base < self.sides[side].matched;
+                let is_old = is_passed && read_to.saturating_sub(first.seen.time) > self.bounds.window_ns;
                 let is_full = self.sides[side].ring.len() > self.bounds.packets;
                 if !(is_old && self.lag.is_some() || is_full) {
                     break;

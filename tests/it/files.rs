@@ -465,6 +465,31 @@ fn captures_without_a_packet_in_common_are_not_compared() {
     assert!(out.contains("No packet is in both captures") && !out.contains("Losses"), "{out}");
 }
 
+/// A host's clock that stood still, as that of a virtual machine, makes no losses.
+#[test]
+fn clocks_that_stood_still_lose_no_packets() {
+    let directory = Scratch::new("stood");
+    let (a, b) = (directory.join("a.pcap"), directory.join("b.pcap"));
+    let parts: [(i64, std::ops::Range<u32>); 3] =
+        [(0, 0..400), (60_000_000_000, 400..700), (120_000_000_000, 700..900)];
+    for (path, stood_ns) in [(&a, 0), (&b, 30_000_000_000)] {
+        let files: Vec<PathBuf> = (0..3).map(|nth| directory.join(format!("part{nth}"))).collect();
+        for (file, (nth, (from, psns))) in files.iter().zip(parts.iter().enumerate()) {
+            let _ = fs::remove_file(file);
+            sends(file, from - nth as i64 * stood_ns, 1_000_000, psns.clone());
+        }
+        let frames: Vec<u8> = files
+            .iter()
+            .enumerate()
+            .flat_map(|(nth, file)| fs::read(file).unwrap().split_off(if nth == 0 { 0 } else { 24 }))
+            .collect();
+        fs::write(path, frames).unwrap();
+    }
+    let (code, out, _) = ended(cli().arg("diff").args([&a, &b]));
+    assert_eq!(code, Some(0), "{out}");
+    assert!(out.contains("No packet was lost or damaged"), "{out}");
+}
+
 #[test]
 fn equal_packets_are_told_apart_by_their_order() {
     use rdmawire::{
