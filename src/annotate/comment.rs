@@ -44,7 +44,7 @@ pub(super) fn write(
     words.put("previous", history.previous);
     words.put("asked", history.asked);
     words.put("trigger", Some(history.trigger).filter(|&trigger| trigger != Trigger::Unknown));
-    words.put("loss", Some(history.lost).filter(|&place| place != Location::Unknown));
+    words.put("loss", Some(lost(history)).filter(|&place| place != Location::Unknown));
     let needless = [(history.is_acknowledged, "acknowledged"), (history.is_behind, "passed")];
     words.put("needless", needless.into_iter().find_map(|(is_so, word)| is_so.then_some(word)));
     words.put("gap", Some(history.gap).filter(|&gap| gap > 0));
@@ -88,11 +88,14 @@ pub(super) fn sentences(
         }
     }
     parts.extend(of);
-    parts.extend(match history.lost {
-        Location::Upstream => Some("its first transmission was lost before the tap".to_owned()),
-        Location::Downstream => Some("its first transmission was lost after the tap".to_owned()),
-        _ => None,
-    });
+    let lost = match lost(history) {
+        Location::Upstream if history.previous.is_some() => "its last transmission was lost before the tap",
+        Location::Upstream => "its first transmission was lost before the tap",
+        // What its acknowledgement will tell.
+        Location::Downstream => "its last transmission was lost after the tap, or is late there",
+        _ => "",
+    };
+    parts.extend((!lost.is_empty()).then(|| lost.to_owned()));
     if history.is_overtaken && class == Class::Retransmission {
         parts.push("overtaken by a packet sent later".to_owned());
     }
@@ -102,6 +105,11 @@ pub(super) fn sentences(
         parts.push("needless, unless it was lost after the tap: its sender goes back".to_owned());
     }
     Some(parts.join("; "))
+}
+
+/// Where the packet was lost that this one repeats. What had arrived was not.
+fn lost(history: &History) -> Location {
+    if history.is_acknowledged { Location::Unknown } else { history.lost }
 }
 
 fn has_bad_icrc(class: Class, d: &Dissection<'_>) -> bool {

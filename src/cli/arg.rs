@@ -67,7 +67,9 @@ impl Args for RocePorts {
 fn fill<T: Copy>(option: &str, places: &mut [T], typed: &[T]) -> Result<(), clap::Error> {
     if typed.len() > places.len() {
         let (most, given) = (places.len(), typed.len());
-        let what = format!("{option}: at most {most} can be given, and there are {given}\n");
+        let what = format!(
+            "{option}: at most {most} can be given, and there are {given}\n\nFor more information, try '--help'.\n"
+        );
         return Err(clap::Error::raw(ErrorKind::TooManyValues, what));
     }
     places.iter_mut().zip(typed).for_each(|(place, value)| *place = *value);

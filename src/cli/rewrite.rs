@@ -19,7 +19,10 @@ use rdmawire::{
         rewrite::{Plan, Rewriter},
     },
     dissect::Encapsulation,
-    grammar::{print::several, units},
+    grammar::{
+        print::{count, several},
+        units,
+    },
 };
 
 /// Rewrite a capture: other addresses, no payload, another encapsulation. Each frame in gives one frame out.
@@ -152,7 +155,7 @@ impl Rewrite {
                 (counts.missed_edits, "edits for a header that is not there"),
             ] {
                 if n > 0 {
-                    text.push_str(&format!(", {n} {what}"));
+                    text.push_str(&format!(", {} {what}", count(n)));
                 }
             }
             if self.anonymize && streamed {

@@ -22,6 +22,8 @@ records! {
         pub rdma_packets: u64,
         /// Frames whose dissection found an error.
         pub malformed_packets: u64,
+        /// Packets with a wrong ICRC or IP checksum of queue pairs of which no intact packet came: they are in no flow.
+        pub corrupt_without_flow: u64,
         /// Frames of which the capture has only the first part.
         pub truncated_packets: u64,
         /// Bytes of the frames that are in the capture.

@@ -107,6 +107,8 @@ records! {
         pub latency_ns: Latencies,
         /// Retransmission timeouts of the sender: the first ones.
         pub timeouts: Vec<Timeout>,
+        /// Episodes that the list of episodes lacks: of a flow it has 256 at most, the first ones and the last one; fewer where memory is short.
+        pub episodes_not_listed: u64,
         /// What happened when the receiver was not ready; `None` where it always was.
         pub rnr: Option<Rnr>,
         /// How the sender gave up; `None` where it did not, as far as the capture shows it.
@@ -367,7 +369,7 @@ records! {
     /// Messages of a flow's requests.
     #[derive(Copy)]
     pub struct Messages {
-        /// Messages seen from the first packet to the last.
+        /// Messages seen from the first packet to the last; of UD, datagrams.
         pub completed: u64,
         /// Messages whose last packet was not seen.
         pub open: u64,

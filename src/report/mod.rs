@@ -225,7 +225,7 @@ tables! {
         |report, each| for one in report.connections.iter() { each(&one)?; };
     "setups": Setup, "A connection that was asked for, by the connection manager's messages, and what became of it.",
         |report, each| for one in &report.head.setups { each(one)?; };
-    "episodes": (FlowKey, WithoutFirst<Episode>), "A loss or a timeout, and how the sender recovered from it.",
+    "episodes": (FlowKey, WithoutFirst<Episode>), "A loss or a timeout, and how the sender recovered from it: 256 of a flow at most, see `flows.episodes_not_listed`.",
         |report, each| for one in report.episodes.iter() {
             let flow = report.flows.row(one.flow).map(|flow| FlowKey::of(one.flow, &flow));
             each(&(flow, WithoutFirst(&*one)))?;

@@ -22,7 +22,11 @@ pub fn losses(episodes: u64, place: &str, packets: Bounds) -> String {
     if episodes == 0 && packets[0] > 0 {
         return format!("{} {plural} lost{place}", between(packets));
     }
-    format!("{}{place} ({} {plural})", several(episodes, "loss"), between(packets))
+    // Losses that are not proved have packets that need not be lost: a bound below their number would contradict it.
+    let [least, most] = packets;
+    let packets =
+        if least < episodes && least < most { format!("up to {}", count(most)) } else { between(packets) };
+    format!("{}{place} ({packets} {plural})", several(episodes, "loss"))
 }
 
 /// A mean number of things: "2.4"; a few that are seldom there do not read as if there were none.

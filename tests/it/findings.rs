@@ -114,6 +114,12 @@ fn made_by_hand(found: &mut Found) {
     connections(found);
 
     let mut analysis = Analysis::new(Options::default());
+    let mut corrupt = packet(Opcode::RC_SEND_ONLY, 1).payload(vec![0; 64]).build().to_vec();
+    *corrupt.last_mut().unwrap() ^= 1;
+    frame(&mut analysis, 0, &corrupt);
+    look("corrupt alone", analysis, found);
+
+    let mut analysis = Analysis::new(Options::default());
     let mut pause = [&[2; 12][..], &[0x88, 0x08, 0, 1, 0, 9]].concat();
     pause.resize(60, 0);
     frame(&mut analysis, 1, &pause);

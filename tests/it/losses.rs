@@ -203,6 +203,11 @@ fn other_flows_change_no_verdict() {
                     fewer += u64::from(one[0] < alone[0]);
                     one[0] = alone[0];
                 }
+                // Nor are episodes proved by the order of a pass, then.
+                let (one, alone) =
+                    (&mut among.requests.loss_episodes.certain, flow.requests.loss_episodes.certain);
+                assert!(*one <= alone, "seed {seed}, connection {connection}");
+                *one = alone;
                 assert_eq!(among, flow, "seed {seed}, connection {connection}");
                 lost += flow.lost().unwrap()[0];
             }
@@ -607,4 +612,117 @@ fn what_a_capture_missed_is_no_loss() {
         }
     }
     assert!(proved > 40, "{proved}");
+}
+
+fn report_of(capture: &str, more: &[&str]) -> Value {
+    serde_json::from_str(&printed(cli().args(["analyze", "--json"]).args(more).arg(capture))).unwrap()
+}
+
+/// A sender that goes back repeats all that follows. What is left out then, and asked for, was lost before the tap: the kernel's counters say that
+/// nothing was lost behind this one.
+#[test]
+#[cfg(feature = "compression")]
+fn repetitions_that_are_left_out_were_lost_before_the_tap() {
+    let report = report_of("pcaps/loss1_both_rc_write-B.pcap.zst", &[]);
+    let episodes = &report["flows"][0]["requests"]["loss_episodes"];
+    let of = |place: &str| episodes[place].as_u64().unwrap();
+    assert!(of("upstream") >= 60 && of("downstream") == 0 && of("unknown") <= 6, "{episodes}");
+    let upstream = range(&report["flows"][0]["requests"]["losses"]["upstream"]);
+    assert!(upstream.is_none() || upstream.unwrap()[0] <= 132, "132 were lost, {upstream:?}");
+}
+
+/// A capture that misses packets of passes proves none of them lost.
+#[test]
+fn repetitions_that_the_capture_missed_are_no_losses() {
+    for seed in 0..8 {
+        let run = run(&format!(
+            "seed = {seed}\n[[connection]]\noperations = [{{ op = 'write', size = 65536, count = 40 }}]\n\
+             [[segment]]\ndelay = '2us'\n[[segment]]\ndelay = '2us'\nright = {{ drop = 0.02 }}\n\
+             [[tap]]\nname = 't'\nloss = 0.01\n"
+        ));
+        let report = analyze(&frames(&run));
+        let flow = report.flows.iter().max_by_key(|flow| flow.packets).unwrap();
+        let upstream = flow.requests.losses.upstream.unwrap();
+        assert_eq!(upstream[0], 0, "seed {seed}: {upstream:?}");
+    }
+}
+
+/// Copies that a mirror makes now and then of READ responses are copies: nobody asked for these again.
+#[test]
+fn lone_copies_are_no_retransmissions() {
+    let (mut copies, mut wrong) = (0, 0);
+    for seed in 0..12 {
+        let run = run(&format!(
+            "seed = {seed}\n[[connection]]\noperations = [{{ op = 'read', size = 65536, count = 40 }}]\n\
+             [[segment]]\ndelay = '2us'\n[[segment]]\ndelay = '2us'\n[[tap]]\nname = 't'\nduplicate = 0.01\n"
+        ));
+        let report = analyze(&frames(&run));
+        for (_, _, stream) in report.flows.iter().flat_map(spaces) {
+            copies += stream.capture_duplicates;
+            wrong += stream.retransmits;
+        }
+    }
+    // In the first round trip, nobody knows.
+    assert!(copies > 100 && wrong * 8 < copies, "{copies} copies, {wrong} taken for retransmissions");
+}
+
+/// Traffic over time has all retransmissions and late packets: those, too, whose class shows later.
+#[test]
+#[cfg(feature = "compression")]
+fn intervals_add_up_to_the_flows() {
+    for capture in ["reorder5_rc_write-B", "loss1_rc_write-B", "loss1_rc_read-B"] {
+        let report = report_of(&format!("pcaps/{capture}.pcap.zst"), &["--interval", "100ms"]);
+        let sum = |list: &str, of: &dyn Fn(&Value) -> u64| -> u64 {
+            report[list].as_array().unwrap().iter().map(of).sum()
+        };
+        let in_streams = |name: &'static str| {
+            move |flow: &Value| {
+                ["requests", "responses"].iter().map(|space| flow[space][name].as_u64().unwrap_or(0)).sum()
+            }
+        };
+        for name in ["retransmits", "out_of_order"] {
+            let intervals = sum("intervals", &|one| one[name].as_u64().unwrap());
+            assert_eq!(intervals, sum("flows", &in_streams(name)), "{capture}: {name}");
+        }
+    }
+}
+
+/// Of a flow with many losses, not all episodes are listed: how many are not is said.
+#[test]
+#[cfg(feature = "compression")]
+fn episodes_that_are_not_listed_are_counted() {
+    let report = report_of("pcaps/reorder5_rc_write-B.pcap.zst", &[]);
+    let listed = report["episodes"].as_array().unwrap().len() as u64;
+    let not_listed: u64 = report["flows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|flow| flow["episodes_not_listed"].as_u64().unwrap())
+        .sum();
+    assert_eq!(listed, 256);
+    assert!(not_listed > 50, "{not_listed}");
+    let text =
+        printed(cli().args(["analyze", "--flow", "0", "--top", "0", "pcaps/reorder5_rc_write-B.pcap.zst"]));
+    assert!(
+        text.contains(&format!("and {not_listed} more episodes, of which only counts are kept")),
+        "{text}"
+    );
+}
+
+/// Time that receivers that were not ready took is that of all waits, and no timer expired between them.
+#[test]
+#[cfg(feature = "compression")]
+fn the_time_of_rnr_waits_is_all_of_it() {
+    let report = report_of("pcaps/rnr_late-A.pcap.zst", &[]);
+    let findings = report["findings"].as_array().unwrap();
+    let rnr = findings.iter().find(|finding| finding["id"] == "rnr").unwrap();
+    let stalled: u64 = report["flows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|flow| flow["rnr"]["stalled_ns"].as_u64())
+        .sum();
+    let lost = rnr["time_lost_ns"].as_u64().unwrap();
+    assert!(lost >= stalled * 9 / 10 && lost <= stalled * 5 / 4, "{lost} of {stalled}");
+    assert!(findings.iter().all(|finding| finding["id"] != "timeout"), "{findings:?}");
 }

@@ -57,7 +57,7 @@ pub(crate) struct Tracker {
     /// Silences that are nothing but the pace of a sender, and the packets before the first of them.
     paced: (u32, u64),
     pub(crate) mirrors: Mirrors,
-    pub(super) strays: Strays,
+    pub(crate) strays: Strays,
     pub(super) trust: Trust,
     pub(crate) trims: Trims,
     pub(crate) mrc: Mrc,

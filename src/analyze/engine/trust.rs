@@ -109,7 +109,11 @@ impl Trust {
 
 /// Corrupt packets of flows that have not been seen yet. They are added to the flow when it appears.
 #[derive(Default, crate::stored::Stored)]
-pub(crate) struct Strays(Vec<Stray>);
+pub(crate) struct Strays {
+    all: Vec<Stray>,
+    /// Packets of more flows than are kept.
+    beyond: u64,
+}
 
 #[derive(crate::stored::Stored)]
 struct Stray {
@@ -126,15 +130,16 @@ impl Strays {
 
     #[cold]
     pub(crate) fn remember(&mut self, key: &Key, packet: &Facts) {
-        let at = self.0.iter().position(|stray| stray.key == *key).unwrap_or(self.0.len());
+        let at = self.all.iter().position(|stray| stray.key == *key).unwrap_or(self.all.len());
         if at == Strays::MAX {
+            self.beyond += 1;
             return;
         }
-        if at == self.0.len() {
+        if at == self.all.len() {
             let opcodes = Opcodes::default();
-            self.0.push(Stray { key: *key, packets: 0, l1_bytes: 0, icrc: [0; 3], vcrc: [0; 2], opcodes });
+            self.all.push(Stray { key: *key, packets: 0, l1_bytes: 0, icrc: [0; 3], vcrc: [0; 2], opcodes });
         }
-        let stray = &mut self.0[at];
+        let stray = &mut self.all[at];
         stray.packets += 1;
         stray.l1_bytes += packet.l1_bytes() as u64;
         stray.icrc[state_at(packet.icrc())] += 1;
@@ -144,10 +149,15 @@ impl Strays {
         stray.opcodes.add(packet.opcode().code);
     }
 
+    /// Corrupt packets of flows that did not appear.
+    pub(crate) fn packets(&self) -> u64 {
+        self.all.iter().map(|stray| stray.packets).sum::<u64>() + self.beyond
+    }
+
     /// A flow appears: its corrupt packets are added to it.
     pub(crate) fn give_to(&mut self, flow: &mut Flow) {
-        let Some(at) = self.0.iter().position(|stray| stray.key == flow.key) else { return };
-        let stray = self.0.swap_remove(at);
+        let Some(at) = self.all.iter().position(|stray| stray.key == flow.key) else { return };
+        let stray = self.all.swap_remove(at);
         flow.packets += stray.packets;
         flow.wire_bytes += stray.l1_bytes;
         for (opcode, n) in stray.opcodes.iter() {

@@ -261,6 +261,8 @@ pub(crate) struct FlowActivity {
     pub(crate) rtt_ns: Option<u32>,
     pub(crate) timeouts: u64,
     pub(crate) naks: u64,
+    /// READs that were issued again for a response that did not come: implied NAKs.
+    pub(crate) repeated_reads: u64,
     pub(crate) rnr: u64,
 }
 

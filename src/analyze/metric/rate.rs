@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{
-    Metric, Placed,
+    Metric, Placed, Verdict,
     bins::{Axis, Binned, InBin},
     ratio,
 };
@@ -21,8 +21,8 @@ use crate::{
 /// Bins that are kept: when there are more, they become twice as long until there are not.
 pub const MAX_BINS: usize = 10_000;
 
-/// The metric. Packets whose class is decided only later are in their bin, but not among its goodput, retransmissions and
-/// late ones: the sums over the bins are at most the flows'. Bins start at multiples of their length since 1970; bins without traffic are not there.
+/// The metric. Packets whose class is decided only later are in the bin of their time, too; a copy that shows itself so stays among its
+/// packets, and the payload of a late packet counts as goodput, of which another transmission may have come before. Bins start at multiples of their length since 1970; bins without traffic are not there.
 #[derive(Clone, Debug, crate::stored::Stored)]
 pub struct Rate {
     /// `None`: not asked for.
@@ -71,6 +71,12 @@ impl Metric for Rate {
         }
     }
 
+    fn on_verdict(&mut self, verdict: &Verdict) {
+        if self.bins.is_some() {
+            self.add(verdict.time_ns, &Interval::of_class(Some(verdict.class), verdict.payload.into()));
+        }
+    }
+
     fn on_frame(&mut self, event: &Event<'_>) {
         if self.bins.is_some() {
             let pause_frames = event.packet.has(Kind::MacControl) as u64;
@@ -107,17 +113,25 @@ impl Interval {
             sum.naks = syndrome.is_nak() as u64;
         } else {
             sum.payload_bytes = packet.contents().payload as u64;
-            let is_first = match place.class {
-                Some(Class::First | Class::New | Class::NewAfterGap | Class::Unsequenced | Class::Resync) => {
-                    true
-                }
-                class => class == Some(Class::LateOriginal),
-            };
-            sum.goodput_bytes = if is_first { sum.payload_bytes } else { 0 };
-            sum.out_of_order = (place.class == Some(Class::LateOriginal)) as u64;
-            sum.retransmits = (place.class == Some(Class::Retransmission)) as u64;
+            let of_class = Interval::of_class(place.class, sum.payload_bytes);
+            sums! { sum += of_class: goodput_bytes, retransmits, out_of_order }
         }
         sum
+    }
+
+    /// What a packet's class says of its payload.
+    fn of_class(class: Option<Class>, payload: u64) -> Interval {
+        let is_late = class == Some(Class::LateOriginal);
+        let is_first = matches!(
+            class,
+            Some(Class::First | Class::New | Class::NewAfterGap | Class::Unsequenced | Class::Resync)
+        );
+        Interval {
+            goodput_bytes: if is_first || is_late { payload } else { 0 },
+            retransmits: (class == Some(Class::Retransmission)) as u64,
+            out_of_order: is_late as u64,
+            ..Interval::default()
+        }
     }
 
     pub(super) fn of_run(run: &RunSum) -> Interval {

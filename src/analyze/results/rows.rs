@@ -33,7 +33,8 @@ pub(super) fn activity(flow: &Flow) -> FlowActivity {
         packets: requests.counts.packets,
         rtt_ns: requests.rtt_min,
         timeouts: triggered(Trigger::Timeout),
-        naks: triggered(Trigger::Nak) + triggered(Trigger::ImpliedNak),
+        naks: triggered(Trigger::Nak),
+        repeated_reads: triggered(Trigger::ImpliedNak),
         rnr: triggered(Trigger::Rnr),
     }
 }
@@ -54,7 +55,8 @@ pub(super) fn data_activity(flow: &Flow, asking: &Flow) -> Option<FlowActivity> 
         packets: responses.counts.packets.saturating_sub(responses.acks_seen),
         rtt_ns: asking.requests.rtt_min,
         timeouts: triggered(Trigger::Timeout),
-        naks: triggered(Trigger::Nak) + triggered(Trigger::ImpliedNak),
+        naks: triggered(Trigger::Nak),
+        repeated_reads: triggered(Trigger::ImpliedNak),
         rnr: triggered(Trigger::Rnr),
     })
 }
@@ -66,6 +68,7 @@ impl Tracker {
             packets: counts.packets,
             rdma_packets: counts.rdma_packets,
             malformed_packets: counts.malformed,
+            corrupt_without_flow: self.strays.packets(),
             truncated_packets: counts.truncated,
             bytes_captured: counts.captured,
             bytes_on_wire: counts.on_wire,
@@ -248,9 +251,14 @@ fn fill_counts(row: &mut report::Flow, flow: &Flow, peer: Option<&Flow>, verifie
     row.becn_packets = flow.signals().becn;
     row.ect_packets = flow.ecn_ect + row.ce_packets;
     row.icrc = report::Icrc { good: flow.icrc[0], bad: flow.icrc[1], unchecked: flow.icrc[2] };
+    row.episodes_not_listed = more.map_or(0, |more| more.recovery().episodes_dropped);
     let [good, bad] = flow.signals().vcrc;
     row.vcrc = (good + bad > 0).then_some(report::Vcrc { good, bad });
     row.messages.completed = flow.requests.messages_completed;
+    if flow.service == Service::Ud {
+        // A datagram is a message.
+        row.messages.completed = flow.requests.counts.of(Class::Unsequenced);
+    }
     row.messages.open = flow.requests.messages_open();
     row.messages.broken = flow.requests.messages_broken;
     row.recovery_mode = flow.requests.seq.recovery_mode();

@@ -498,6 +498,16 @@ impl<T> Repetitions<T> {
         }
     }
 
+    /// Whether new packets followed the last one: who retransmits for a reason repeats what is behind it first.
+    pub(crate) fn is_lone(&self) -> bool {
+        self.new > 0
+    }
+
+    /// The first of those that wait.
+    pub(crate) fn first_packet(&self) -> Option<&T> {
+        self.waiting.first().map(|(_, packet)| packet)
+    }
+
     /// The verdict if no further packet comes.
     pub(crate) fn alone(&self) -> Verdict {
         match self.waiting.last() {

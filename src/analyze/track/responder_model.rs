@@ -32,6 +32,10 @@ pub(crate) enum Nakked {
 pub(crate) struct ResponderModel {
     expected: u64,
     asked: bool,
+    /// The expected packet did not come at the tap, and later ones did.
+    is_gap: bool,
+    /// The responder went on over such a gap.
+    missed: bool,
     /// One past the last PSN of the current pass.
     reached: u64,
     asks: OnDemand<Asks>,
@@ -67,7 +71,7 @@ impl ResponderModel {
     #[inline(always)]
     pub(crate) fn go_on(&mut self, from: u64, to: u64) {
         if self.expected == from {
-            (self.expected, self.asked) = (to, false);
+            (self.expected, self.asked, self.is_gap) = (to, false, false);
         }
         self.reached = to;
     }
@@ -78,10 +82,10 @@ impl ResponderModel {
         let end = x + n as u64;
         if x == self.expected {
             self.expected = end;
-            self.asked = false;
+            (self.asked, self.is_gap) = (false, false);
         } else if x > self.expected {
             if !self.asked {
-                self.asked = true;
+                (self.asked, self.is_gap) = (true, true);
                 let (psn, asks) = (self.expected, &mut *self.asks);
                 asks.predicted[asks.at as usize % 4] = Predicted { psn, time, matched: false };
                 asks.at = asks.at.wrapping_add(1);
@@ -97,9 +101,16 @@ impl ResponderModel {
     #[inline]
     pub(crate) fn acknowledged(&mut self, una: u64) {
         if una > self.expected {
+            // It had what the tap did not see.
+            self.missed |= self.is_gap;
             self.expected = una;
-            self.asked = false;
+            (self.asked, self.is_gap) = (false, false);
         }
+    }
+
+    /// Whether the responder acknowledged a packet that seemed to be missing, and had not come since: the capture missed it.
+    pub(crate) fn has_missed(&self) -> bool {
+        self.missed
     }
 
     /// One past the last PSN of the current pass.
@@ -131,14 +142,15 @@ impl ResponderModel {
         }
         if x < self.expected {
             let reached = self.reached.max(self.expected);
-            (self.expected, self.asked) = (x, true);
+            (self.expected, self.asked, self.is_gap) = (x, true, false);
             if repeated {
                 return Nakked::Again;
             }
             return Nakked::Downstream { reached };
         }
         if x > self.expected {
-            (self.expected, self.asked) = (x, true);
+            self.missed |= self.is_gap;
+            (self.expected, self.asked, self.is_gap) = (x, true, false);
             return Nakked::Ahead;
         }
         // The model expects this PSN too: the NAK is late, or caused by a packet that the tap did not see.

@@ -302,10 +302,20 @@ impl Responses {
             let behind = self.read.seq.behind_repeated(p);
             let (hi, enough) =
                 (self.read.seq.hi, self.read.seq.enough_copies(self.read.repeated.first(), &config.copying));
-            let verdict = self.read.repeated.judge(behind, hi, enough);
+            let mut verdict = self.read.repeated.judge(behind, hi, enough);
+            if verdict == Verdict::Resent && self.read.repeated.is_lone() && self.is_unasked(requests) {
+                verdict = Verdict::Copies;
+            }
             self.judge_repeated(verdict, requests, ids, config, resolved);
         }
         self.take_in(p, position, None, requests, ids, config, resolved)
+    }
+
+    /// Whether the READ of the first repetition that waits was seen, and not issued again.
+    fn is_unasked(&self, requests: Option<&Requests>) -> bool {
+        let asked = requests.zip(self.read.repeated.first_packet());
+        let asked = asked.and_then(|(requests, (p, _))| requests.asked_for(p.psn));
+        asked.is_some_and(|asked| asked.again.is_none()) && self.counts.of(Class::LateOriginal) == 0
     }
 
     /// Decides the class of the repetitions that wait.

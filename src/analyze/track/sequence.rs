@@ -611,6 +611,9 @@ impl Sequence {
             step.pass_gap = x - self.cur;
             // A sender that goes back once sends what follows without a pause.
             let is_silent = p.time - self.last_time >= context.timeout_ns;
+            // Nor, where no round trip is known, for longer than the acknowledgement took that it waited for.
+            let (waited, answered) = (p.time - context.last_progress, context.last_progress - self.last_time);
+            let is_silent = is_silent && (context.rtt_min.is_some() || waited >= answered);
             step.timed_out = is_silent && context.has_timed_out(x, p.time);
             // PSNs that were acknowledged meanwhile need not be retransmitted.
             step.left_out = self.cur.max(context.una)..x;

@@ -234,7 +234,7 @@ const SLOW: &[Column<SlowFlow>] = &[
         Cell::Number(s.lasted_ns)
     }),
     column(
-        "time lost",
+        "held up",
         "ns",
         "Time lost to pauses, CNPs, losses, and receivers that were not ready or slow",
         |s, _| some(s.lost_ns),

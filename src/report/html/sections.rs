@@ -122,6 +122,7 @@ fn verdict(report: &View<'_>, findings: &[Finding], tables: &Tables) -> [String;
 fn proof(capture: &Capture) -> Markup {
     let odd = [
         (capture.malformed_packets, "malformed packet", ""),
+        (capture.corrupt_without_flow, "corrupt packet", " of no flow"),
         (capture.truncated_packets, "packet", " cut by the capture"),
         (capture.time_steps_back, "packet", " earlier than the one before"),
         (capture.capture_drops.unwrap_or(0), "packet", " dropped by the capturing system"),

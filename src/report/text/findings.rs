@@ -7,7 +7,7 @@ use super::{
     page::{Page, Paint},
 };
 use crate::report::{
-    Finding, View,
+    Affected, Finding, View,
     units::{between, duration, losses, plural, several},
 };
 
@@ -59,13 +59,17 @@ fn affected(report: &View<'_>, finding: &Finding, options: &Options, page: &mut 
     let is_short = listed <= FEW && finding.flow_count <= FEW as u64;
     let shown = if is_short || options.top == 0 { listed } else { listed.min(FEW - 1) };
     let lead = format!("{:14}", "");
+    // Of what a flow has once, the time is enough.
+    let is_once = |affected: &Affected| affected.loss_episodes.is_none() && affected.count == [1, 1];
+    let are_once = finding.flows.iter().all(|one| is_once(one) && one.time_lost_ns.is_some());
     for affected in &finding.flows[..shown] {
         let Some(flow) = report.flows.row(affected.flow) else { continue };
-        let time = affected.time_lost_ns.map_or(String::new(), |ns| format!(", {} lost", duration(ns)));
+        let time = affected.time_lost_ns.map(|ns| format!("{} lost", duration(ns)));
         let qp = flow.queue_pair();
         let n =
             affected.loss_episodes.map_or_else(|| between(affected.count), |n| losses(n, "", affected.count));
-        let text = format!("#{} {} → {} QP {qp}: {n}{time}", affected.flow, flow.src, flow.dst);
+        let said = [Some(n).filter(|_| !are_once), time].into_iter().flatten().collect::<Vec<_>>().join(", ");
+        let text = format!("#{} {} → {} QP {qp}: {said}", affected.flow, flow.src, flow.dst);
         page.wrapped(Paint::Plain, &lead, &text)?;
     }
     match finding.flow_count.saturating_sub(shown as u64) {

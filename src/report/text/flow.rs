@@ -415,6 +415,10 @@ fn episodes(report: &View<'_>, index: usize, options: &Options, page: &mut Page<
     }
     page.put_table(&table)?;
     more(left, page)?;
+    let not_listed = report.flows.row(index).map_or(0, |flow| flow.episodes_not_listed);
+    if not_listed > 0 {
+        page.line(&format!("  and {}, of which only counts are kept", several(not_listed, "more episode")))?;
+    }
     page.blank()
 }
 

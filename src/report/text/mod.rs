@@ -91,6 +91,7 @@ fn capture(capture: &Capture, page: &mut Page<'_>) -> io::Result<()> {
     let mut odd = Vec::new();
     for (n, what) in [
         (capture.malformed_packets, "malformed"),
+        (capture.corrupt_without_flow, "corrupt, of no flow"),
         (capture.truncated_packets, "cut by the capture"),
         (capture.time_steps_back, "earlier than the one before"),
     ] {

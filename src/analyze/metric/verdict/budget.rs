@@ -134,7 +134,6 @@ pub(super) struct TimeBudget {
     pub(super) cnps: u64,
     pub(super) timeouts: u32,
     pub(super) naks: u32,
-    pub(super) resent: u32,
     pub(super) pace: Pace,
     /// The path tag of its last silence, the interface and priority by it, and how long that was paused before.
     pub(super) tag: u64,
@@ -181,7 +180,6 @@ impl TimeBudget {
             cnps: 0,
             timeouts: 0,
             naks: 0,
-            resent: 0,
             pace: Pace::default(),
             tag: 0,
             place: (0, 8),

@@ -42,12 +42,15 @@ impl Evidence<'_> {
             ),
             TimeCause::Paused => format!("silent during pauses{}: {times}, {longest} at most", self.source()),
             TimeCause::Throttled => self.cnps(),
-            TimeCause::Recovering => format!(
-                "{}, {}, {}; the longest silence {longest}",
-                several(activity.timeouts, "timeout"),
-                several(activity.naks, "NAK"),
-                several(budget.resent.into(), "retransmitted packet")
-            ),
+            TimeCause::Recovering => {
+                let triggers = [
+                    (activity.timeouts, "timeout"),
+                    (activity.naks, "NAK"),
+                    (activity.repeated_reads, "repeated READ"),
+                ];
+                let seen = triggers.into_iter().filter(|&(n, _)| n > 0).map(|(n, what)| several(n, what));
+                seen.chain([format!("the longest silence {longest}")]).collect::<Vec<_>>().join(", ")
+            }
             TimeCause::NotReady => {
                 let waits = several(activity.rnr, "wait");
                 format!("{waits} until the packet was retransmitted, {longest} at most")

@@ -219,7 +219,6 @@ impl Verdicts {
             Some(Trigger::Nak | Trigger::ImpliedNak) if gap.lasted() > QUIET_NS => budget.naks += 1,
             _ => {}
         }
-        budget.resent += gap.again.is_some() as u32;
         let held = budget.stops.heap_bytes();
         if gap.is_open {
             network.stops_within(place, gap.from, gap.to, &mut self.stops);

@@ -84,6 +84,16 @@ pub(super) fn wrong_icrcs(&Evidence { sums, .. }: &Evidence<'_>, say: &mut dyn F
     }
 }
 
+pub(super) fn corrupt_without_flow(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    let n = head.capture.corrupt_without_flow;
+    if n > 0 {
+        let packets = several(n, "packet");
+        let text =
+            format!("{packets} with a wrong ICRC or IP checksum: no intact packet of their queue pairs came");
+        say(Seen::new(n, text));
+    }
+}
+
 /// Whether so many wrong VCRCs among so many say nothing: whatever recorded or converted the packets has not kept them.
 fn are_not_kept([good, bad]: [u64; 2]) -> bool {
     bad > 8 && bad > good

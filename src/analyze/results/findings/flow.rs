@@ -298,10 +298,8 @@ pub(super) fn reordering(subject: &Subject<'_>, _: Bounds) -> (String, Vec<u64>)
 pub(super) fn timeout(subject: &Subject<'_>, count: Bounds) -> (String, Vec<u64>) {
     let seen = subject.flow().requests.more.as_deref().map_or(&[][..], |more| &more.recovery().timeouts[..]);
     let longest = seen.iter().max_by_key(|timeout| timeout.waited_ns);
-    let waited = longest.map_or_else(String::new, |timeout| {
-        let exponent = timeout.nearest_exponent;
-        format!("; the longest waited {} (nearest exponent {exponent})", duration(timeout.waited_ns))
-    });
+    let waited = longest
+        .map_or_else(String::new, |timeout| format!("; the longest waited {}", duration(timeout.waited_ns)));
     // One that gave up has a finding of its own, and one whose peer is silent.
     let is_told = subject.counts.gave_up.is_some() || subject.counts.unanswered_tries.is_some();
     let in_vain = subject.flow().requests.tries_in_vain().filter(|_| !is_told);

@@ -432,6 +432,11 @@ pub static FINDINGS: &[FindingKind] = findings! {
         "check the mirror, NAT and ICRC settings; wrong ICRCs prove no corruption in this capture"
         Capture(capture::wrong_icrcs);
 
+    "corrupt.no_flow" Warning [Icrc]
+        "Packets have a wrong ICRC or IP checksum, and no intact packet of their queue pairs came: they are in no flow."
+        "dissect shows them, with [ICRC bad]: a corrupted header may name a queue pair that does not exist, or their sender computes no ICRC"
+        Capture(capture::corrupt_without_flow);
+
     "vcrc.global" Warning [Vcrc]
         "Most VCRCs are wrong: what recorded or converted the packets has not kept them."
         "do not take these VCRCs for damage on a link; check what wrote the capture"

@@ -207,13 +207,16 @@ fn case(at: usize, (count, losses): (Bounds, Option<u64>), rule: &FlowRule, inde
     let mut case = Case { at: at as u32, count, losses, time_lost: 0, between: None };
     let Time::Of(is_mine) = rule.time else { return case };
     let mut until = i64::MIN;
-    for episode in flow::episodes(at, index, is_mine) {
+    let all = flow::episodes(at, index, |_| true);
+    for (nth, episode) in all.iter().enumerate().filter(|(_, episode)| is_mine(episode)) {
         let [first, last] = case.between.unwrap_or([episode.start; 2]);
         case.between = Some([first.min(episode.start), last.max(episode.start)]);
         // The time since the lost packet was lost: packets were retransmitted, or the sender waited.
         let since = episode.original_time.or(episode.nak_time).unwrap_or(episode.start);
+        // One that went over into the next was not recovered from until then.
+        let end = episode.recovered.or_else(|| all.get(nth + 1).map(|next| next.start));
         // The time of overlapping episodes counts once.
-        if let Some(end) = episode.recovered.filter(|&end| end > until) {
+        if let Some(end) = end.filter(|&end| end > until) {
             let lost = end.saturating_sub(since.max(until)).max(0);
             case.time_lost = case.time_lost.saturating_add(lost as u64);
             until = end;

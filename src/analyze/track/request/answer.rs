@@ -216,7 +216,7 @@ impl Requests {
         // The requester may have gone back already. Then the NAK belongs to the pass before.
         let (hi, una) = (self.seq.hi, self.una);
         let outcome = self.responder.nakked(x, response.time);
-        let (mut downstream, mut was_late) = (false, false);
+        let (mut downstream, mut was_late, mut is_left_out) = (false, false, false);
         // Packets after the missing one may have been lost downstream too, all but the one that made the responder send its only NAK.
         let behind = self.packets_in(x + 1..self.responder.reached().max(x + 1)).saturating_sub(1);
         let mut cause_time = None;
@@ -239,6 +239,7 @@ impl Requests {
                 // Or it overtook one that was asked for so: the receiver had dropped it.
                 let after_late = self.trouble.asked.is_some_and(|nak| nak.was_late && nak.x + 1 == x);
                 was_late = is_seen && (came_late || after_late);
+                is_left_out = is_seen && !was_late;
                 self.counts.lost_in_shadow(behind, behind);
                 if !is_seen {
                     self.counts.trouble_mut().shadow.before(response.time - since);
@@ -291,6 +292,7 @@ impl Requests {
                 una,
                 downstream,
                 was_late,
+                is_left_out,
             });
         }
         if let Some(suspect) = self.trouble.suspect.take() {

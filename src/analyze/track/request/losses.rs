@@ -216,8 +216,16 @@ impl Requests {
     /// A sender that goes back repeats all packets. Repetitions that did not come were lost upstream, unless they were late.
     fn bound_skipped(&mut self, config: &TrackConfig) {
         let skipped = self.skipped();
-        let sure = if config.misses { 0 } else { self.sure_of_skipped(config) };
+        let sure = if self.misses(config) { 0 } else { self.sure_of_skipped(config) };
         self.counts.lost(Place::Upstream, sure, skipped);
+        // Each of them, or it is not known which.
+        if sure > 0 && self.trouble.get().is_some_and(|trouble| trouble.skipped_asked == sure) {
+            let recovery = self.more.as_mut().and_then(|more| more.recovery.get_mut());
+            let episodes = recovery.into_iter().flat_map(|recovery| &mut recovery.episodes);
+            let left_out = episodes.filter(|episode| episode.is_left_out && !episode.certain);
+            let proved = left_out.map(|episode| episode.certain = true).count();
+            self.counts.proved_after_all(Place::Upstream, proved as u32);
+        }
     }
 
     /// Repetitions that did not come.
@@ -230,7 +238,10 @@ impl Requests {
     /// Those of them that surely were lost upstream, if the capture has all.
     fn sure_of_skipped(&self, config: &TrackConfig) -> u64 {
         let Some(trouble) = self.trouble.get() else { return 0 };
-        let asked = trouble.skipped_asked.min(self.skipped().saturating_sub(trouble.skipped_late));
+        // Those that came corrupt were not lost.
+        let corrupt = self.counts.of(Class::Corrupt);
+        let came = trouble.skipped_late.saturating_add(corrupt);
+        let asked = trouble.skipped_asked.saturating_sub(corrupt).min(self.skipped().saturating_sub(came));
         // A READ does not repeat responses that have arrived. If packets are late or recorded twice, times are coarse, or NAKs are stamped
         // after the answers to them, none of this is sure.
         let is_tidy = self.counts.of(Class::LateOriginal) + self.counts.of(Class::CaptureDuplicate) == 0;
@@ -258,7 +269,8 @@ impl Requests {
         let Episodes { certain, likely } = self.counts.episodes_at(Place::Upstream);
         let [least, _] = self.counts.lost_at(Place::Upstream).get();
         // That those which show need not be losses makes others no rarer.
-        let withheld = if config.misses { self.sure_by_order() + self.sure_of_skipped(config) } else { 0 };
+        let withheld =
+            if self.misses(config) { self.sure_by_order() + self.sure_of_skipped(config) } else { 0 };
         let losses = (least + withheld).max(u64::from(certain) + u64::from(likely));
         let asked = match is_whole {
             true => trouble.tails.may_be_lost(asked, losses, self.counts.packets),
@@ -276,6 +288,17 @@ impl Requests {
         let late = holes.filter(|hole| hole.time - self.seq.start_time > self.beginning());
         let covered = late.map(|hole| hole.end.min(self.una).saturating_sub(hole.start).min(1));
         covered.sum::<u64>() + self.una.saturating_sub(self.seq.hi).min(self.acked_unseen).min(1)
+    }
+
+    /// Whether the capture misses packets of flows, or of this one.
+    fn misses(&self, config: &TrackConfig) -> bool {
+        config.misses || self.is_passed_over()
+    }
+
+    /// Whether a responder that takes packets in order went on over one that the tap did not see: of a repetition, too, of which an earlier
+    /// transmission was seen.
+    fn is_passed_over(&self) -> bool {
+        self.seq.recovery_mode() == report::RecoveryMode::GoBackN && self.responder.has_missed()
     }
 
     /// So often its sender went back, and no NAK and no timer tells why, where answers show: the capture missed the NAK. Where answers are
@@ -437,7 +460,7 @@ impl Requests {
         if resent == 0 {
             return;
         }
-        if config.misses {
+        if self.misses(config) {
             self.counts.doubt(Place::Upstream, self.sure_by_order());
         }
         let missed = self.missed();

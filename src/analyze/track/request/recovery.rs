@@ -47,6 +47,8 @@ pub(crate) struct Asked {
     pub(crate) downstream: bool,
     /// The packet was only late: it had passed the tap after the one that overtook it, and before the NAK.
     pub(crate) was_late: bool,
+    /// The tap had seen the packet before, and the sender went back since: this repetition did not pass the tap, those around it did.
+    pub(crate) is_left_out: bool,
 }
 
 #[derive(Clone, Copy, Debug, crate::stored::Stored)]
@@ -71,6 +73,8 @@ pub(crate) struct Episode {
     pub(crate) lacked_ns: Option<i64>,
     /// What passed the tap and was lost behind it was the last transmission.
     pub(crate) is_last: bool,
+    /// What was lost is a repetition: those around it passed the tap, and the responder asked for it.
+    pub(crate) is_left_out: bool,
     /// The packet that the NAK asked for, which need not be the first one that came.
     pub(crate) asked: Option<u64>,
     pub(crate) x: u64,
@@ -107,6 +111,7 @@ impl Episode {
             is_of_data: false,
             lacked_ns: None,
             is_last: false,
+            is_left_out: false,
             asked: Some(x),
             x,
             original_frame: None,
@@ -627,9 +632,7 @@ impl Requests {
         let near = if spread > 0 { x.saturating_sub(FEW_BEHIND.into()) } else { x };
         let not_ready = self.trouble.not_ready.take_if(|rnr| (near..=x).contains(&rnr.x) && rnr.time <= time);
         let waited = time - self.last_progress.max(before.map_or(i64::MIN, |(sent, _)| sent));
-        let floor = self.timeout_floor(config);
-        // Where acknowledgements are slow, timers are shorter than a multiple of their round trips. None is as short as this.
-        let shortest = self.rtt_min.map_or(0, |rtt| 4 * i64::from(rtt)).max(SHORTEST_TIMEOUT_NS).min(floor);
+        let (floor, shortest) = (self.timeout_floor(config), self.shortest_timeout(config));
         // Nor does a READ wait for less than its response takes.
         let reads = self.reads.get().filter(|_| self.few_are_late());
         let read = reads.and_then(|reads| reads.list.get(reads.place(x)?));
@@ -668,6 +671,7 @@ impl Requests {
             is_of_data: false,
             lacked_ns: None,
             is_last: false,
+            is_left_out: false,
             asked: asked.map(|nak| nak.x),
             x,
             original_frame: before.map(|(_, frame)| frame as u64),
@@ -703,6 +707,10 @@ impl Requests {
                 if lacked == x && before.is_some_and(|(sent, _)| since <= sent) =>
             {
                 episode.place = Some(Place::None);
+            }
+            // Whether that is proved shows at the end: none may be late, nor missed by the capture.
+            Some(nak) if nak.is_left_out && nak.x == x && trigger == Trigger::Nak => {
+                (episode.place, episode.is_left_out) = (Some(Place::Upstream), true);
             }
             _ => {}
         }
@@ -759,6 +767,12 @@ impl Requests {
         self.more().recovery_mut().keep_episode(episode);
     }
 
+    /// No timer expires sooner. Where acknowledgements are slow, timers are shorter than a multiple of their round trips.
+    fn shortest_timeout(&self, config: &TrackConfig) -> i64 {
+        let four_trips = self.rtt_min.map_or(0, |rtt| 4 * i64::from(rtt));
+        four_trips.max(SHORTEST_TIMEOUT_NS).min(self.timeout_floor(config))
+    }
+
     /// The shortest time in which the sender reacted to a NAK, in nanoseconds.
     pub(crate) fn fastest_reaction(&self) -> Option<i64> {
         let fastest = self.more.as_ref()?.recovery.get()?.fastest_reaction?;
@@ -782,6 +796,7 @@ impl Requests {
         if config.is_sparse || self.seq.is_sparse() {
             return self.hide_causes();
         }
+        self.settle_short_causes();
         let Some(recovery) = self.more.as_mut().and_then(|more| more.recovery.get_mut()) else { return };
         let Some(usual) = recovery.fastest_reaction else { return };
         let reaction = |episode: &Episode| Some(episode.start - episode.nak_time?);
@@ -809,6 +824,36 @@ impl Requests {
         let triggers = &mut self.counts.trouble_mut().triggers;
         triggers[Trigger::Nak as usize] = triggers[Trigger::Nak as usize].saturating_sub(n);
         triggers[Trigger::Timeout as usize] = triggers[Trigger::Timeout as usize].saturating_add(n);
+    }
+
+    /// What waited for a small part of the time of a timer that shows later waited for no timer.
+    fn settle_short_causes(&mut self) {
+        /// Senders that adapt their timers double them a few times.
+        const PART: u64 = 64;
+        /// None of theirs is as short.
+        const SHORT_NS: u64 = 1_000_000;
+        // Who repeats single packets has a timer for each, and acknowledgements of others come meanwhile.
+        if self.seq.recovery_mode() != report::RecoveryMode::GoBackN {
+            return;
+        }
+        let Some(recovery) = self.more.as_mut().and_then(|more| more.recovery.get_mut()) else { return };
+        let longest = recovery.timeouts.iter().map(|timeout| timeout.waited_ns).max().unwrap_or(0);
+        let shortest = SHORT_NS.min(longest / PART);
+        let is_short = |timeout: &&report::Timeout| timeout.waited_ns < shortest;
+        let short: Vec<u64> =
+            recovery.timeouts.iter().filter(is_short).map(|timeout| timeout.frame).collect();
+        if short.is_empty() {
+            return;
+        }
+        recovery.timeouts.retain(|timeout| timeout.waited_ns >= shortest);
+        let is_it = |episode: &&mut Episode| {
+            episode.trigger == Trigger::Timeout && short.contains(&episode.first_frame)
+        };
+        recovery.episodes.iter_mut().filter(is_it).for_each(|episode| episode.trigger = Trigger::Unknown);
+        let n = short.len() as u32;
+        let triggers = &mut self.counts.trouble_mut().triggers;
+        triggers[Trigger::Timeout as usize] = triggers[Trigger::Timeout as usize].saturating_sub(n);
+        triggers[Trigger::Unknown as usize] = triggers[Trigger::Unknown as usize].saturating_add(n);
     }
 
     /// Where most packets are missing, so are most NAKs: that none shows is no evidence of a timer, and times are chance. What an answer shows
