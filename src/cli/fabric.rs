@@ -69,6 +69,9 @@ impl Fabric {
             [from, to] => Some([from, to]),
             _ => bail!("--way takes two LIDs, as in --way 1,14"),
         };
+        if way.is_some() && (self.tables.are_asked() || self.svg.is_some()) {
+            bail!("--way prints one way: it writes no tables and no picture");
+        }
         let traces = self.merging.traces(&self.files)?;
         if traces.len() > 1 && (self.tables.are_asked() || self.svg.is_some()) {
             bail!(
@@ -102,7 +105,11 @@ impl Fabric {
         let is_whole = read.was_read_whole(&name) && is_opened;
         let mut out = io::stdout().lock();
         if let Some(way) = way {
-            return Ok((is_whole, print_way(&mut subnet, way, &mut out)?));
+            let arrives = match self.json {
+                true => write_way(&mut subnet, way, &mut out)?,
+                false => print_way(&mut subnet, way, &mut out)?,
+            };
+            return Ok((is_whole, arrives));
         }
         let report = subnet.finish();
         tables.write(&name, &report)?;
@@ -408,11 +415,11 @@ const COUNTER: List = (
 const QUESTION: List = (
     "Questions",
     &[
-        words("class", "Class of management: SubnLID, SubnDirected, SubnAdm, Perf, …"),
+        words("class", "Class of management: SubnMgt, SubnMgt directed route, SubnAdm, PerfMgt, …"),
         words("attribute", "What was asked for, or set."),
         words("method", "Get, Set, GetTable, …"),
         number("asked", "Questions, repeated ones too."),
-        number("answered", "Answers to them."),
+        number("answered", "Answers to them. Those that answer nothing in the capture are not among them."),
         number("missing", "Questions without an answer in the capture."),
         number("failed", "Answers whose status is an error."),
         number("segments", "Segments of which answers consisted, as RMPP divides them."),
@@ -443,6 +450,33 @@ impl<W: Write> Lists<'_, W> {
 
 fn some(value: Option<impl ToString>) -> String {
     value.map_or(String::new(), |value| value.to_string())
+}
+
+/// The same as JSON: `hops` are null where packets do not arrive, and `why` says why.
+fn write_way(
+    subnet: &mut fabric::Fabric,
+    [from, to]: [u16; 2],
+    out: &mut impl Write,
+) -> anyhow::Result<bool> {
+    let way = subnet.way(from, to);
+    let hops = way.as_ref().ok().map(|hops| {
+        let hop = |hop: &fabric::Hop| {
+            serde_json::json!({
+                "guid": format!("{:#018x}", hop.node),
+                "node": subnet.name(hop.node),
+                "in_port": hop.from,
+                "out_port": hop.to,
+            })
+        };
+        hops.iter().map(hop).collect::<Vec<_>>()
+    });
+    let why = way.as_ref().err().map(|why| why.name());
+    serde_json::to_writer(
+        &mut *out,
+        &serde_json::json!({ "from": from, "to": to, "hops": hops, "why": why }),
+    )?;
+    writeln!(out)?;
+    Ok(way.is_ok())
 }
 
 /// Prints the hops between two LIDs. False if packets do not arrive.

@@ -129,7 +129,24 @@ pub(super) fn findings(
     }
     if report.transfers_broken > 0 {
         let answers = plural(report.transfers_broken, "answer misses", "answers miss");
-        findings.push(format!("{answers} segments, or are too large: their records were not read."));
+        let (is, its) = if report.transfers_broken == 1 { ("is", "its") } else { ("are", "their") };
+        findings.push(format!("{answers} segments, or {is} too large: {its} records were not read."));
+    }
+    if report.transfers_aborted > 0 {
+        let (answers, its) = (
+            plural(report.transfers_aborted, "answer", "answers"),
+            if report.transfers_aborted == 1 { "its" } else { "their" },
+        );
+        findings.push(format!(
+            "{answers} in segments ended by one side (RMPP ABORT or STOP) before the last segment: {its} records were not read."
+        ));
+    }
+    let unasked: u64 = report.operations.iter().map(|row| row.unasked).sum();
+    if unasked > 0 {
+        let answers = plural(unasked, "answer answers no question", "answers answer no question");
+        findings.push(format!(
+            "{answers} of the capture: it began later, lacks frames, or transaction identifiers differ."
+        ));
     }
     for (count, what) in [
         (report.bad_icrc, "a wrong ICRC: not read"),

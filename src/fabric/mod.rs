@@ -26,7 +26,7 @@ use crate::{
 use counters::{Counters, has_counters};
 use nodes::{Attribute, Link, Node, Nodes};
 use operations::Operations;
-use segments::{Segments, Transfer};
+use segments::Segments;
 
 pub use routes::{Hop, Unreachable};
 pub use rows::{
@@ -258,7 +258,7 @@ impl Fabric {
         let Some((header, data)) = SaHeader::view(after) else { return };
         let (id, method) = (of.mad.attribute_id().0, of.mad.method());
         if rmpp.active() {
-            let key = Transfer::key(of.from, of.to, of.mad);
+            let key = segments::key(of.from, of.to, of.mad);
             if let Some(table) = self.segments.add(key, rmpp, data, SaHeader::LEN, of.time) {
                 self.operations.on_transfer(of, table.len() as u64);
                 self.records(of, id, header.attribute_offset().into(), &table);
@@ -400,7 +400,7 @@ impl Fabric {
         }
         let (rmpp, after) = Rmpp::view(of.bytes)?;
         let before: usize = headers.iter().skip(1).filter_map(|kind| kind.info()).map(|info| info.len).sum();
-        let key = Transfer::key(of.from, of.to, of.mad);
+        let key = segments::key(of.from, of.to, of.mad);
         let whole = self.segments.add(key, rmpp, after.get(before..)?, before, of.time)?;
         self.operations.on_transfer(of, whole.len() as u64);
         Some(())

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use super::Datagram;
 use crate::{
     dissect::Address,
-    wire::{Mad, MadMethod, MgmtClass},
+    wire::{Header, Mad, MadMethod, MgmtClass, Rmpp, RmppType},
 };
 
 /// Questions that wait for their answer.
@@ -24,6 +24,7 @@ pub(super) struct Operation {
     pub(super) questions: u64,
     pub(super) repeated: u64,
     pub(super) answers: u64,
+    pub(super) unasked: u64,
     pub(super) unanswered: u64,
     pub(super) failed: u64,
     pub(super) segments: u64,
@@ -60,6 +61,11 @@ pub(super) fn asks(method: MadMethod) -> bool {
 impl Operations {
     pub(super) fn on_datagram(&mut self, of: &Datagram<'_>) {
         let (class, id, method) = (of.mad.mgmt_class(), of.mad.attribute_id().0, of.mad.method());
+        let segment = segment(of.mad, of.bytes);
+        // What receivers say of segments is neither a question nor an answer, although its method is the question's.
+        if segment.is_some_and(|segment| segment != RmppType::DATA) {
+            return;
+        }
         let transaction = of.mad.transaction_id().0;
         let is_subnet = class == MgmtClass::SUBN_DIRECTED;
         if !method.is_response() {
@@ -95,21 +101,23 @@ impl Operations {
         let asked = self.open.remove(&key);
         let kind = asked.map_or((class, id, question(method)), |(kind, _)| kind);
         let status = of.mad.status().0 & if is_subnet { 0x7fff } else { 0xffff };
-        let is_segment = is_segment(of.mad, of.bytes);
+        let is_segment = segment.is_some();
         let Some(operation) = self.of(kind) else { return };
         operation.segments += u64::from(is_segment);
         // The segments behind the first belong to the same answer.
         if asked.is_none() && is_segment {
             return;
         }
-        operation.answers += 1;
         operation.failed += u64::from(status != 0);
-        if let Some((_, since)) = asked {
-            let took = of.time.saturating_sub(since).max(0) as u64;
-            operation.max_ns = operation.max_ns.max(took);
-            if operation.times.len() < MOST_TIMES {
-                operation.times.push(took);
-            }
+        let Some((_, since)) = asked else {
+            operation.unasked += 1;
+            return;
+        };
+        operation.answers += 1;
+        let took = of.time.saturating_sub(since).max(0) as u64;
+        operation.max_ns = operation.max_ns.max(took);
+        if operation.times.len() < MOST_TIMES {
+            operation.times.push(took);
         }
     }
 
@@ -143,8 +151,10 @@ impl Operations {
     }
 }
 
-/// Whether the datagram is one segment of several.
-fn is_segment(mad: &Mad, bytes: &[u8]) -> bool {
-    mad.mgmt_class().headers().first() == Some(&crate::wire::Kind::Rmpp)
-        && bytes.get(2).is_some_and(|flags| flags & 1 == 1)
+/// What the datagram is of a transfer in segments; `None` where it is whole by itself.
+fn segment(mad: &Mad, bytes: &[u8]) -> Option<RmppType> {
+    if mad.mgmt_class().headers().first() != Some(&crate::wire::Kind::Rmpp) {
+        return None;
+    }
+    Rmpp::view(bytes).filter(|(rmpp, _)| rmpp.active()).map(|(rmpp, _)| rmpp.rmpp_type())
 }

@@ -303,6 +303,7 @@ fn operation_row((class, id, method): OperationKind, operation: &Operation) -> O
         questions: operation.questions,
         repeated: operation.repeated,
         answers: (operation.answers > 0 || operations::asks(method)).then_some(operation.answers),
+        unasked: operation.unasked,
         unanswered: operation.unanswered,
         failed: operation.failed,
         segments: operation.segments,

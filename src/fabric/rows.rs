@@ -399,6 +399,8 @@ records! {
         pub repeated: u64,
         /// Answers; `None` of messages that ask for none: those of the connection manager are in `rdmawire connections`.
         pub answers: Option<u64>,
+        /// Answers whose question is not in the capture, or was answered before.
+        pub unasked: u64,
         /// Questions whose answer is not in the capture.
         pub unanswered: u64,
         /// Answers that say that it failed.

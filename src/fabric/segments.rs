@@ -1,6 +1,6 @@
 //! Datagrams in several segments, put together (IBTA vol. 1, 13.6): bounded in bytes and in number.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::{
     dissect::Address,
@@ -16,17 +16,46 @@ const MOST: usize = 1 << 12;
 pub(super) type Key = (Address, Address, MgmtClass, u16, u64);
 
 /// A transfer that is on its way.
-#[derive(Debug, Default)]
-pub(super) struct Transfer {
+#[derive(Debug)]
+struct Transfer {
+    /// The first segment that has not come.
     next: u32,
     bytes: Vec<u8>,
+    /// The length of the first segment's data.
+    first: usize,
+    /// Segments behind a missing one, which receivers keep: its repetition comes after them.
+    ahead: BTreeMap<u32, Segment>,
     last_ns: i64,
 }
 
+/// The data of one segment.
+#[derive(Debug)]
+struct Segment {
+    data: Vec<u8>,
+    is_last: bool,
+}
+
 impl Transfer {
-    pub(super) fn key(from: Address, to: Address, mad: &Mad) -> Key {
-        (from, to, mad.mgmt_class(), mad.attribute_id().0, mad.transaction_id().0)
+    fn held(&self) -> usize {
+        self.bytes.len() + self.ahead.values().map(|segment| segment.data.len()).sum::<usize>()
     }
+
+    /// Appends what is in order now. Returns whether the last segment is among it.
+    fn join(&mut self) -> bool {
+        while let Some(segment) = self.ahead.remove(&self.next) {
+            self.bytes.extend_from_slice(&segment.data);
+            self.next = self.next.saturating_add(1);
+            if segment.is_last {
+                return true;
+            }
+        }
+        false
+    }
+}
+
+/// What identifies the transfer that a datagram is a segment of.
+pub(super) fn key(from: Address, to: Address, mad: &Mad) -> Key {
+    (from, to, mad.mgmt_class(), mad.attribute_id().0, mad.transaction_id().0)
 }
 
 /// Transfers that are on their way.
@@ -68,35 +97,37 @@ impl Segments {
             _ => return None,
         }
         let number = rmpp.segment_number();
-        if number == 1 {
-            // One that begins again has been lost, or was sent twice.
-            let old = self.end(&key);
-            self.broken += u64::from(old.is_some_and(|old| old.next > 2));
-            self.make_room();
-            self.open.insert(key, Transfer { next: 1, ..Transfer::default() });
-        }
-        let transfer = self.open.get_mut(&key)?;
-        if number < transfer.next {
-            return None;
-        }
         let used = match rmpp.last() {
+            // A single segment has the length of all in it, which is its own.
             true => (rmpp.payload_length() as usize).checked_sub(before).filter(|&used| used <= data.len()),
             false => None,
         };
-        let used = match (rmpp.last(), rmpp.first()) {
-            // A single segment has the length of all in it, which is its own.
-            (true, _) => used.unwrap_or(data.len()),
-            _ => data.len(),
-        };
-        if number > transfer.next || self.held + used > MOST_BYTES {
+        let data = &data[..used.unwrap_or(data.len())];
+        if number == 1 {
+            // With the same bytes it is a repetition. With others another transfer begins.
+            match self.open.get(&key) {
+                Some(old) if old.bytes.get(..old.first) == Some(data) => return None,
+                _ => {}
+            }
+            let old = self.end(&key);
+            self.broken += u64::from(old.is_some());
+            self.make_room();
+            let (first, ahead) = (data.len(), BTreeMap::new());
+            self.open.insert(key, Transfer { next: 1, bytes: Vec::new(), first, ahead, last_ns: time });
+        }
+        let transfer = self.open.get_mut(&key)?;
+        transfer.last_ns = time;
+        if number < transfer.next || transfer.ahead.contains_key(&number) {
+            return None;
+        }
+        if self.held + data.len() > MOST_BYTES {
             self.end(&key);
             self.broken += 1;
             return None;
         }
-        transfer.bytes.extend_from_slice(data.get(..used)?);
-        (transfer.next, transfer.last_ns) = (number.saturating_add(1), time);
-        self.held += used;
-        if !rmpp.last() {
+        self.held += data.len();
+        transfer.ahead.insert(number, Segment { data: data.to_vec(), is_last: rmpp.last() });
+        if !transfer.join() {
             return None;
         }
         self.whole += 1;
@@ -105,7 +136,7 @@ impl Segments {
 
     fn end(&mut self, key: &Key) -> Option<Transfer> {
         let transfer = self.open.remove(key)?;
-        self.held -= transfer.bytes.len();
+        self.held -= transfer.held();
         Some(transfer)
     }
 
