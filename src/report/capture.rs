@@ -26,6 +26,10 @@ records! {
         pub corrupt_without_flow: u64,
         /// Frames of which the capture has only the first part.
         pub truncated_packets: u64,
+        /// Answers that are stamped before the packets that they answer: two clocks stamped them, one for each direction.
+        pub answers_early: u64,
+        /// By so many nanoseconds these clocks are apart, at least; `None` where no answer is early.
+        pub clocks_apart_ns: Option<u64>,
         /// Bytes of the frames that are in the capture.
         pub bytes_captured: u64,
         /// Bytes of the frames before the capture cut any, as it says; without preamble and gap, which `wire_bytes` of flows has.

@@ -485,6 +485,7 @@ terms! {
         NotRequested = "not_requested" "it was not asked for": "It was not asked for.",
         UnknownOrder = "unknown_order" "nothing tells which tap packets pass first": "Nothing tells which tap packets pass first: TTLs and times are the same at both, as in two copies of one capture.",
         UnevenClock = "uneven_clock" "a clock was stepped, or its rate changed": "Timestamps do not fit a linear clock drift: a clock was stepped, or its rate changed.",
+        ClocksApart = "clocks_apart" "the clocks of the two directions are apart": "Answers are stamped before the packets that they answer: each direction has a clock of its own, and they are apart.",
         CoarseTimes = "coarse_times" "the capture's clock is too coarse": "The clock of the capture is too coarse for times so short.",
         TooFew = "too_few" "there are too few events to tell": "There are too few events to tell.",
         NotEct = "not_ect" "no data packet is ECN-capable": "No data packet is ECN-capable.",

@@ -1,6 +1,6 @@
 //! The table of findings: every row is documented, is found somewhere, and flows without trouble show none of it.
 
-use std::{collections::BTreeMap, net::Ipv4Addr};
+use std::{collections::BTreeMap, net::Ipv4Addr, path::Path};
 
 use crate::support::{
     frames::{self, Roce},
@@ -56,7 +56,8 @@ fn check(name: &str, ended: &Ended, found: &mut Found) {
 }
 
 fn pcaps(found: &mut Found) {
-    for entry in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/pcaps")).unwrap() {
+    let folders = ["pcaps", "tests/data/judged"].map(|name| Path::new(env!("CARGO_MANIFEST_DIR")).join(name));
+    for entry in folders.iter().flat_map(|folder| std::fs::read_dir(folder).unwrap()) {
         let path = entry.unwrap().path();
         let mut analysis = Analysis::new(Options::default());
         let frames = trace::read(&path).unwrap_or_default();

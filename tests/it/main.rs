@@ -85,6 +85,8 @@ mod hostile;
 #[cfg(feature = "cli")]
 mod html;
 mod ipoib;
+#[cfg(all(feature = "cli", feature = "compression"))]
+mod judged;
 mod labels;
 mod latency;
 mod layers;

@@ -365,7 +365,7 @@ impl Tracker {
         match direction {
             Some(Direction::Request) if flaw == Flaw::Trimmed => flow.requests.trimmed(facts.psn()),
             Some(Direction::Request) => flow.requests.flawed(flaw),
-            Some(Direction::Response) => flow.responses.read.flawed += 1,
+            Some(Direction::Response) => flow.responses.flawed(flaw),
             None => {}
         }
         direction
@@ -433,6 +433,9 @@ impl Tracker {
                 is_from_within: flow.requests.has_part_of(psn),
                 responses: flow.requests.responses_from(psn),
                 is_reordered: flow.requests.is_reordered(),
+                passed_over: flow.requests.passed_over(psn),
+                reaction: flow.requests.reaction(),
+                is_answered: flow.requests.was_answered(psn),
             };
             let (frame, time, went_back) =
                 (request.packet.frame, request.packet.time, flow.requests.went_back());

@@ -64,12 +64,17 @@ pub(super) fn data_activity(flow: &Flow, asking: &Flow) -> Option<FlowActivity> 
 impl Tracker {
     pub(super) fn capture_report(&self) -> report::Capture {
         let counts = &self.capture;
+        let early = self.flows.flows.iter().filter_map(|flow| flow.requests.early_answers());
+        let (answers_early, apart) =
+            early.fold((0, 0), |(n, most), early| (n + early.count, most.max(early.most_ns)));
         report::Capture {
             packets: counts.packets,
             rdma_packets: counts.rdma_packets,
             malformed_packets: counts.malformed,
             corrupt_without_flow: self.strays.packets(),
             truncated_packets: counts.truncated,
+            answers_early,
+            clocks_apart_ns: (answers_early > 0).then_some(apart.max(0) as u64),
             bytes_captured: counts.captured,
             bytes_on_wire: counts.on_wire,
             first_ns: counts.first,
@@ -472,7 +477,12 @@ fn stream(
     to.reused_psns = counts.of(Class::ReusedPsn);
     to.gap_psns = gap_psns;
     to.retransmitted_bytes = counts.trouble().retransmitted_bytes;
-    to.spurious = tracked.then_some(counts.trouble().spurious as u64);
+    // By clocks that are apart, acknowledgements seem to be older than they are.
+    let is_apart = flow.requests.early_answers().is_some();
+    if tracked && is_apart {
+        because("spurious", Reason::ClocksApart);
+    }
+    to.spurious = (tracked && !is_apart).then_some(counts.trouble().spurious as u64);
     if in_full {
         to.classes = classes(counts);
         for (class, evidence, packets) in counts.evidence() {

@@ -391,6 +391,8 @@ impl Requests {
             self.responder.on_request(step.x, p.n, p.time);
             self.goodput += p.bytes as u64;
             self.assemble(&request.part(), step.x);
+            // Its response may come before its verdict.
+            self.remember_read(request, step.x);
             return None;
         };
         match class {
@@ -425,6 +427,7 @@ impl Requests {
                 self.responder.on_request(step.x, p.n, p.time);
                 self.goodput += p.bytes as u64;
                 self.assemble(&request.part(), step.x);
+                self.remember_read(request, step.x);
                 return Some(class);
             }
             Class::Retransmission => self.again(request, &step, silent, config),
@@ -456,10 +459,11 @@ impl Requests {
         if step.gap > 0 {
             self.trouble.tails.gap(step.gap);
         }
-        if step.gap > 0 && self.trouble.flawed > 0 && self.trouble.flaw == Flaw::Corrupt {
+        let missing = step.gap.max(step.pass_gap);
+        if missing > 0 && self.trouble.flawed > 0 && self.trouble.flaw == Flaw::Corrupt {
             // Corrupt packets came instead of the missing ones. Of trimmed ones, the PSNs are known.
             let Trouble { flawed, flaw, .. } = *self.trouble;
-            let gap = (step.x - step.gap..step.x, flawed.min(step.gap), flaw);
+            let gap = (step.x - missing..step.x, flawed.min(missing), flaw);
             push_last(&mut self.trouble.flawed_gaps, MAX_FLAWED_GAPS, gap);
         }
         if let Some(trouble) = self.trouble.get_mut() {
@@ -562,11 +566,14 @@ impl Requests {
         };
         if let Some(read) = known {
             read.retried = true;
-            read.again = request.packet.time;
+            read.again_before = std::mem::replace(&mut read.again, request.packet.time);
             read.due_before = std::mem::replace(&mut read.due, end);
-            read.next = x;
+            read.next_before = std::mem::replace(&mut read.next, x);
+            let is_one = (read.first, read.end) == (x, x + 1);
+            let reads = &mut *self.reads;
+            (reads.over_before, reads.again_end) = (reads.over.take(), end);
             // Where the request is cut, what follows it tells how long it is: the last one of a pass of repetitions is followed by others again.
-            let is_last = (read.first, read.end) == (x, x + 1) && end == self.reads.end;
+            let is_last = is_one && end == reads.end;
             if is_last && request.operation == Operation::ReadRequest && request.message_bytes.is_none() {
                 self.reads.guess = Some((x, UNKNOWN));
             }

@@ -3,7 +3,7 @@
 use std::{collections::VecDeque, ops::Range};
 
 use super::{
-    class::{Counts, Evidence, Place},
+    class::{Counts, Evidence, Flaw, Place},
     config::TrackConfig,
     copies::{Copying, Repetitions, Verdict},
     history::History,
@@ -72,7 +72,9 @@ pub(crate) struct Data {
     /// Responses that came late after another transmission of theirs had passed the tap.
     late_again: u64,
     /// Packets with a wrong checksum, or cut, that are not known to be among those that come again.
-    pub(crate) flawed: u64,
+    flawed: u64,
+    /// Where they came: which PSN was due, how many of them, and what the last one was.
+    flaws: VecDeque<(u64, u64, Flaw)>,
     /// Repeated packets that may be capture duplicates.
     repeated: Repetitions<(Packet, Position)>,
 }
@@ -100,6 +102,13 @@ pub(crate) struct AskedAgain {
     pub(crate) responses: u64,
     /// The network was seen to reorder the requests.
     pub(crate) is_reordered: bool,
+    /// When, since its responses were last asked for, an answer to what is behind it first passed the tap: the requester may ask again because of
+    /// that.
+    pub(crate) passed_over: Option<i64>,
+    /// The shortest time in which its requester asked again for what it lacked.
+    pub(crate) reaction: Option<i64>,
+    /// A response from this PSN on passed the tap since it was last requested.
+    pub(crate) is_answered: bool,
 }
 
 /// Where the response of a READ was lost.
@@ -114,12 +123,18 @@ pub(crate) struct DataLoss {
 quiet!(Responses);
 quiet!(Data);
 
-heap! { Responses { counts, read, acks } Data { seq } Ack {} }
+heap! { Responses { counts, read, acks } Data { seq, flaws } Ack {} (u64, u64, Flaw) {} }
 
 impl Data {
     /// Why data was last requested again.
     pub(crate) fn trigger(&self) -> Trigger {
         self.asked_by.map_or(Trigger::Unknown, |(by, _)| by)
+    }
+
+    /// Whether the response with this PSN came with a flaw, as far as what was due then tells.
+    fn flaw_of(&self, x: u64) -> Option<Flaw> {
+        let is_it = |(due, n, _): &&(u64, u64, Flaw)| (*due..due.saturating_add(*n)).contains(&x);
+        self.flaws.iter().rev().find(is_it).map(|&(.., flaw)| flaw)
     }
 
     /// The history of data that comes again: the READ was requested again.
@@ -419,8 +434,7 @@ impl Responses {
             if self.read.asked_last.is_some_and(|(x, _)| x == step.x) {
                 self.read.answered = p.time;
             }
-            let all_came = step.gap > 0 && self.read.seq.rare.holes.get(step.x - 1).is_none();
-            if step.x == self.read.expected || self.read.expected == 0 || all_came {
+            if self.is_next(step.x, step.gap > 0, p.time, requests) {
                 self.read.expected = step.x + 1;
             }
         }
@@ -450,12 +464,42 @@ impl Responses {
         Some(class)
     }
 
+    /// Whether the requester, if it sees the packets as the tap does, has all responses before this one. PSNs of other requests are between
+    /// them.
+    fn is_next(&self, x: u64, is_behind_gap: bool, time: i64, requests: Option<&Requests>) -> bool {
+        /// A requester that lacks a response asks for it, or gets no more of them.
+        const LONG_NS: i64 = 1_000_000;
+        let expected = self.read.expected;
+        if x <= expected || expected == 0 {
+            return x == expected || expected == 0;
+        }
+        if self.read.seq.rare.holes.get(x - 1).is_some() {
+            return false;
+        }
+        let Some(requests) = requests else { return is_behind_gap };
+        // What was missing for long, and not asked for again, was missed by the capture.
+        let long = LONG_NS + requests.rtt_min.map_or(0, |rtt| 16 * i64::from(rtt));
+        let was_missed = self.read.seq.rare.holes.get(expected).is_some_and(|hole| time - hole.time > long);
+        was_missed || asked_for(requests, expected..x).next().is_none()
+    }
+
     fn again(&mut self, p: &Packet, step: &Step) {
         self.counts.trouble_mut().retransmitted_bytes += p.bytes as u64;
         self.counts.trouble_mut().overtaken_again += step.overtaken as u64;
         self.read.skipped += step.skipped;
         if step.went_back {
             self.counts.triggered(self.read.trigger());
+        }
+    }
+
+    /// A READ response that the requester will not accept.
+    pub(crate) fn flawed(&mut self, flaw: Flaw) {
+        const MOST: usize = 64;
+        let Data { flawed, flaws, seq, .. } = &mut *self.read;
+        *flawed += 1;
+        match flaws.back_mut() {
+            Some((due, n, last)) if *due == seq.cur => (*n, *last) = (*n + 1, flaw),
+            _ => push_last(flaws, MOST, (seq.cur, 1, flaw)),
         }
     }
 
@@ -466,6 +510,7 @@ impl Responses {
             let asked =
                 self.read.asked.take_if(|(x, time)| *x == verdict.fill.x && *time <= verdict.fill.time);
             let is_again = verdict.class == Class::Retransmission;
+            let flaw = if is_again { self.read.flaw_of(verdict.fill.x) } else { None };
             let is_flawed = is_again && self.read.flawed > 0;
             self.read.flawed -= is_flawed as u64;
             // A requester that lacks one goes back to it, and repeats READs for no other loss.
@@ -480,7 +525,7 @@ impl Responses {
             let round_trip = rtt.map_or(waited, |rtt| waited.min(rtt.into()));
             let is_sure = is_sure && verdict.fill.hole_time - self.read.seq.start_time > round_trip;
             self.read.sure_by_order += u64::from(is_sure && is_again && asked.is_none());
-            verdict.count(&mut self.counts, is_sure as u64, 1);
+            verdict.count(&mut self.counts, is_sure as u64, flaw.is_none().into());
             if verdict.class == Class::Retransmission && verdict.went_back {
                 self.counts.triggered(self.read.trigger());
             }
@@ -488,7 +533,9 @@ impl Responses {
                 let history =
                     self.read.asked_in(History::of_fill(&verdict.fill, verdict.class), verdict.class);
                 match verdict.class {
-                    Class::Retransmission => History { lost: Place::Upstream, ..history },
+                    Class::Retransmission => {
+                        History { lost: flaw.map_or(Place::Upstream, Flaw::place), ..history }
+                    }
                     _ => history,
                 }
             });
@@ -550,26 +597,48 @@ impl Responses {
             self.counts.trouble_mut().shadow.hide(in_shadow);
         }
         let is_refused = |(at, _): (i64, u64)| before.is_some_and(|(last, _)| x > last) && at < *answered;
-        if is_by_loss && (x > *expected || sent.is_some_and(is_refused)) {
+        // What it asks again for because of an answer from before this response came, or sooner than it can have missed this one.
+        let is_on_its_way = |(at, _): (i64, u64)| {
+            again.passed_over.is_some_and(|over| over < at)
+                || again.reaction.is_some_and(|took| time - at < took - took / 4)
+        };
+        if is_by_loss && (x > *expected || sent.is_some_and(|sent| is_refused(sent) || is_on_its_way(sent))) {
             // The responses before it are due, or were when it came: the requester asks for this one anew, whether it came or not.
             return Some(DataLoss { place: Place::None, is_sure: false, sent });
         }
         let is_first = x == *expected;
-        *expected = x;
+        *expected = x.min(*expected);
         if is_first {
             // It did not pass the tap, or came too early to be taken.
             let is_again = before.is_some_and(|(last, _)| last == x);
-            let has_gone_on = before.is_none_or(|(_, time)| seq.last_time > time);
-            // If nothing came since it was last asked for, the request was lost; so may be one that is sent again from its beginning.
+            // If no response to it came since it was last asked for, the request may have been lost: responders do not miss what they have answered
+            // before. So may be one that is sent again from its beginning.
             let is_of_data =
-                is_by_loss && if is_again { has_gone_on } else { again.is_from_within || is_missing };
+                is_by_loss && if is_again { again.is_answered } else { again.is_from_within || is_missing };
             if !is_of_data {
+                if is_again && is_by_loss {
+                    self.counts.lost(Place::Upstream, 0, again.responses);
+                }
                 return None;
             }
-            // It may have come with a wrong checksum; or, where packets overtake each other, too early.
-            let has_come = !is_missing && seq.ring.get(x).is_some();
+            let has_come = seq.ring.get(x).filter(|_| x < seq.hi && !is_missing);
+            if let Some(sent) = has_come
+                && before.is_none_or(|(_, asked)| sent.time > asked)
+                && !is_behind
+            {
+                // It came too early to be taken: it had overtaken one before it.
+                self.counts.reordered_then_nak(true);
+                let sent = Some((sent.time, u64::from(sent.frame)));
+                return Some(DataLoss { place: Place::None, is_sure: true, sent });
+            }
+            let (has_come, is_last) = (has_come.is_some(), x >= seq.hi);
+            if let Some(flaw) = self.read.flaw_of(x).filter(|_| !is_behind) {
+                // It came, and was counted.
+                self.counts.episode(flaw.place(), true);
+                return Some(DataLoss { place: flaw.place(), is_sure: true, sent: None });
+            }
             let is_sure = self.read.flawed == 0 && !(has_come && is_reordered) && !is_behind;
-            if x >= self.read.seq.hi {
+            if is_last {
                 // Nothing from it on passed the tap.
                 self.counts.lost(Place::Upstream, is_sure.into(), again.responses);
             }
@@ -636,7 +705,9 @@ impl Responses {
         // A requester takes responses in order: so many late ones are late at the tap only, and their order there proves nothing.
         const MANY_ARE_LATE: u64 = 8;
         let is_disordered = self.counts.of(Class::LateOriginal) > self.counts.packets / MANY_ARE_LATE;
-        if config.misses || is_disordered {
+        // Where nothing else proves a loss there, the capture may have missed what was passed over.
+        let [proved, _] = self.counts.lost_at(Place::Upstream).get();
+        if config.misses || is_disordered || proved <= self.read.sure_by_order {
             self.counts.doubt(Place::Upstream, self.read.sure_by_order);
         }
         if config.is_sparse || self.read.seq.is_sparse() {

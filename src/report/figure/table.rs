@@ -158,6 +158,7 @@ pub(super) const FIGURES: &[Figure] = measures! {
         ["capture.rdma_packets"] Unit::Count, Sum, |report| Value::exact(report.head.capture.rdma_packets), "Frames with a packet of the transport.";
         ["capture.malformed"] Unit::Count, Sum, |report| Value::exact(report.head.capture.malformed_packets), "Frames whose dissection found an error.";
         ["capture.corrupt_without_flow"] Unit::Count, Sum, |report| Value::exact(report.head.capture.corrupt_without_flow), "Packets with a wrong ICRC or IP checksum of queue pairs of which no intact packet came.";
+        ["capture.answers_early"] Unit::Count, Sum, |report| Value::exact(report.head.capture.answers_early), "Answers that are stamped before the packets that they answer: by another clock.";
         ["capture.truncated"] Unit::Count, Sum, |report| Value::exact(report.head.capture.truncated_packets), "Frames that are cut.";
         ["capture.not_decoded"] Unit::Count, Sum, |report| Value::exact(report.head.capture.hidden_frames()), "Frames that were not decoded and may hold RDMA packets or pauses.";
         ["capture.encrypted"] Unit::Count, Sum, |report| Value::exact(report.head.capture.encrypted().map(|one| one.frames).sum()), "Frames that are encrypted (MACsec, IPsec, PSP): whether RDMA packets are in them is not known.";

@@ -99,6 +99,18 @@ fn are_not_kept([good, bad]: [u64; 2]) -> bool {
     bad > 8 && bad > good
 }
 
+pub(super) fn clocks_apart(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    let n = head.capture.answers_early;
+    if let Some(apart) = head.capture.clocks_apart_ns {
+        let text = format!(
+            "{} answers are stamped before the packets that they answer: the clocks of the two directions are apart by at least {}",
+            count(n),
+            duration(apart),
+        );
+        say(Seen::new(n, text));
+    }
+}
+
 pub(super) fn wrong_vcrcs(&Evidence { sums, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
     let [good, bad] = sums.vcrc;
     if bad > 0 && !are_not_kept(sums.vcrc) {

@@ -278,14 +278,25 @@ pub(super) fn reordering(subject: &Subject<'_>, _: Bounds) -> (String, Vec<u64>)
     let flow = subject.counts;
     let extent = reorderings(flow).map(|r| r.max_extent_packets).max().unwrap_or(0);
     let latest = reorderings(flow).map(|r| r.max_late_ns).max().unwrap_or(0);
-    let naks = match reordered(flow, |reordering| reordering.then_nak) {
-        0 => String::new(),
-        n => {
-            let needless = subject.episodes(is_needless).iter().map(|episode| episode.packets).sum::<u64>();
-            let again = counted([needless; 2], "packet");
-            format!("; {} triggered a NAK: {again} retransmitted although nothing was lost", number(n))
-        }
+    let then_nak = |stream: &Stream| {
+        stream
+            .reordering
+            .filter(|reordering| !reordering.is_at_tap)
+            .map_or(0, |reordering| reordering.then_nak)
     };
+    let mut naks = String::new();
+    if let n @ 1.. = then_nak(&flow.requests) {
+        let needless = subject.episodes(is_needless).iter().map(|episode| episode.packets).sum::<u64>();
+        let again = counted([needless; 2], "packet");
+        naks = format!("; {} triggered a NAK: {again} retransmitted although nothing was lost", number(n));
+    }
+    if let n @ 1.. = then_nak(&flow.responses) {
+        let again = counted([flow.responses.retransmits; 2], "response");
+        naks += &format!(
+            "; for {}, a READ was issued again, and no response was lost: {again} retransmitted in all",
+            number(n)
+        );
+    }
     let late = counted([late(flow); 2], "packet");
     let text = format!(
         ": {late} came out of order, by up to {} and {}{naks}",

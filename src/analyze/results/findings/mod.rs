@@ -437,6 +437,11 @@ pub static FINDINGS: &[FindingKind] = findings! {
         "dissect shows them, with [ICRC bad]: a corrupted header may name a queue pair that does not exist, or their sender computes no ICRC"
         Capture(capture::corrupt_without_flow);
 
+    "clocks.apart" Warning [BothDirections]
+        "Answers are stamped before the packets that they answer: a clock of its own stamps each direction, and they are apart."
+        "let one clock stamp both directions, or synchronize both (PTP); until then no loss is proved by the order of packets and answers, and latencies are wrong by that much"
+        Capture(capture::clocks_apart);
+
     "vcrc.global" Warning [Vcrc]
         "Most VCRCs are wrong: what recorded or converted the packets has not kept them."
         "do not take these VCRCs for damage on a link; check what wrote the capture"

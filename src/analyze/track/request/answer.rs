@@ -2,7 +2,7 @@
 
 use super::{
     Requests, TrackConfig, UNKNOWN, Waiting,
-    recovery::{Asked, NotReady},
+    recovery::{Asked, NotReady, Trouble},
 };
 use crate::{
     analyze::{
@@ -86,13 +86,19 @@ impl Requests {
         resolved: &mut Vec<Resolved>,
         config: &TrackConfig,
     ) {
+        self.judge_early();
         let began = response.time - self.seq.start_time < self.thrice_rtt.max(START_NS);
         if x >= self.seq.hi && !began {
-            // An acknowledged packet was never seen: the capture lost it, or it took another path.
-            self.acked_unseen += (x + 1).saturating_sub(self.seq.hi.max(self.una)).min(1 << 20);
+            // An acknowledged packet was never seen: the capture lost it, it took another path, or it is stamped later than its answer.
+            let unseen = (x + 1).saturating_sub(self.seq.hi.max(self.una)).min(1 << 20);
+            self.acked_unseen += unseen;
+            self.came_early(x, response.time, unseen);
         }
         if let Some(reads) = self.reads.get_mut() {
             reads.acked = (x, response.time);
+            if reads.again_end > 0 && x + 1 >= reads.again_end {
+                reads.over.get_or_insert(response.time);
+            }
         }
         if self.una != 0 && x + 1 < self.una {
             return;
@@ -222,6 +228,12 @@ impl Requests {
         let mut cause_time = None;
         let overdue = self.is_overdue(x, (response.time, response.frame), Trigger::Nak);
         self.learn_from_copies(x, response.time);
+        // The packet before it was asked for, and had only been late: this one had overtaken it, and was dropped.
+        let is_next = |trouble: &Trouble| {
+            trouble.lost_behind.is_some_and(|lost| lost.resent.is_none() && lost.x + 1 == x)
+                && trouble.asked.is_some_and(|nak| nak.x + 1 == x)
+        };
+        let was_overtaking = self.trouble.get().is_some_and(is_next) && overdue.is_none();
         match outcome {
             // It lies before the first packet seen: the tap cannot have seen it.
             _ if x < self.seq.base => {
@@ -244,6 +256,16 @@ impl Requests {
                 if !is_seen {
                     self.counts.trouble_mut().shadow.before(response.time - since);
                 }
+            }
+            Nakked::Downstream { .. } | Nakked::Unseen | Nakked::Ahead if was_overtaking => {
+                was_late = true;
+                self.counts.reordered_then_nak(true);
+                self.counts.lost_in_shadow(behind, behind);
+            }
+            Nakked::Downstream { .. } if overdue.is_none() && self.is_passed_by(x) => {
+                is_left_out = true;
+                self.trouble.skipped_asked += 1;
+                self.counts.lost_in_shadow(behind, behind);
             }
             // The responder keeps early packets, and was known to expect this one.
             Nakked::Unseen if self.has_passed_since_asked(x) => {
@@ -332,9 +354,14 @@ impl Requests {
         if let Some(first) = open {
             self.reach_to(first, x + 1);
         }
+        self.judge_early();
         let Some(reads) = self.reads.get_mut() else { return };
         let Some(at) = reads.place(x) else {
-            reads.unasked |= x > self.seq.base && response.time - self.seq.start_time > START_NS;
+            let is_unasked = x > self.seq.base && response.time - self.seq.start_time > START_NS;
+            reads.unasked |= is_unasked;
+            if is_unasked && x >= self.seq.hi {
+                self.came_early(x, response.time, 0);
+            }
             return;
         };
         let read = &mut reads.list[at];
@@ -343,7 +370,9 @@ impl Requests {
         let mut is_last = false;
         reads.last_time = response.time;
         let missing = Some(read.next).filter(|next| x > *next && !response.repeated);
-        reads.out_of_sequence |= missing.is_some();
+        if missing.is_some() && !reads.out_of_sequence {
+            (reads.out_of_sequence, reads.gap_time) = (true, response.time);
+        }
         if x >= read.next {
             read.next = x + 1;
         }

@@ -13,6 +13,7 @@ use crate::analyze::{
         class::{Counts, Evidence, Place},
         history::widened,
         push_last,
+        ring::SENT_AGAIN,
         sequence::SHORTEST_TIMER_NS,
     },
 };
@@ -30,6 +31,16 @@ pub(crate) struct Unmatched {
 }
 
 crate::heap::heap! { Unmatched {} }
+
+/// Answers that were stamped before what they answer.
+#[derive(Clone, Copy, Debug, Default, crate::stored::Stored)]
+pub(crate) struct EarlyAnswers {
+    /// The first one whose packet has not come: its PSN, its time, and so many PSNs seemed to be unseen.
+    waiting: Option<(u64, i64, u64)>,
+    /// So many of which the packet came afterwards, and the longest time by which it did.
+    pub(crate) count: u64,
+    pub(crate) most_ns: i64,
+}
 
 /// One packet in so many is late where many are.
 const MANY_ARE_LATE: u64 = 64;
@@ -127,6 +138,36 @@ impl Requests {
     /// How much the clock that stamps answers is ahead, at least.
     pub(crate) fn answers_ahead(&self) -> Option<i64> {
         self.trouble.get().filter(|_| self.is_apart()).map(|trouble| trouble.answers_ahead)
+    }
+
+    /// An answer came to a packet that was not seen yet.
+    #[cold]
+    pub(super) fn came_early(&mut self, x: u64, time: i64, unseen: u64) {
+        self.trouble.answers_early.waiting.get_or_insert((x, time, unseen));
+    }
+
+    /// Whether the packet of an early answer came since: no answer is sent before, so that it is stamped by another clock.
+    #[inline]
+    pub(super) fn judge_early(&mut self) {
+        /// Clocks that are farther apart are another trouble: what comes later was sent again, or answered elsewhere.
+        const FAR_NS: i64 = 10_000_000;
+        let hi = self.seq.hi;
+        let Some(trouble) = self.trouble.get_mut() else { return };
+        let Some((x, time, unseen)) = trouble.answers_early.waiting.take_if(|(x, ..)| *x < hi) else {
+            return;
+        };
+        let sent = self.seq.ring.get(x).filter(|_| self.seq.rare.holes.get(x).is_none());
+        let late = sent.filter(|sent| sent.flags & SENT_AGAIN == 0).map(|sent| sent.time - time);
+        let Some(late) = late.filter(|late| (1..FAR_NS).contains(late)) else { return };
+        trouble.answers_early.count += 1;
+        trouble.answers_early.most_ns = trouble.answers_early.most_ns.max(late);
+        self.acked_unseen = self.acked_unseen.saturating_sub(unseen);
+    }
+
+    /// Answers that were stamped before what they answer, where there are several.
+    pub(crate) fn early_answers(&self) -> Option<EarlyAnswers> {
+        const SEVERAL: u64 = 3;
+        self.trouble.get().map(|trouble| trouble.answers_early).filter(|early| early.count >= SEVERAL)
     }
 
     /// The capture is over, and whether clocks are apart is known, by this flow or others: the NAKs that came before that was known find what

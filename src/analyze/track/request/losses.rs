@@ -383,7 +383,9 @@ impl Requests {
         }
         let unasked =
             recovery.episodes.iter().filter(|episode| episode.trigger != Trigger::Nak && of(episode));
-        unasked.map(|episode| episode.packets).sum::<u64>().min(self.seen_again())
+        let again = unasked.map(|episode| episode.packets).sum::<u64>().min(self.seen_again());
+        // Of the last try of all, nobody asked either.
+        again + if self.ends_unanswered() { self.packets_in(self.una..self.seq.hi.max(self.una)) } else { 0 }
     }
 
     /// What the flow and the capture are like makes some of it unsure.
@@ -460,7 +462,13 @@ impl Requests {
         if resent == 0 {
             return;
         }
-        if self.misses(config) {
+        if self.early_answers().is_some() {
+            // In which order packets and answers passed, the capture does not show.
+            [Place::Upstream, Place::Downstream].into_iter().for_each(|place| self.none_is_proved(place));
+        }
+        // Where nothing else proves a loss there, the capture may have missed what was passed over.
+        let [shown, _] = self.counts.lost_at(Place::Upstream).get();
+        if self.misses(config) || shown <= self.sure_by_order() {
             self.counts.doubt(Place::Upstream, self.sure_by_order());
         }
         let missed = self.missed();
@@ -476,6 +484,12 @@ impl Requests {
             // Without acknowledgements, what was never seen may have been missed by the capture.
             self.none_is_proved(Place::Upstream);
         }
+    }
+
+    /// Whether nothing answered the last packets, although they were retransmitted after a timeout.
+    fn ends_unanswered(&self) -> bool {
+        let last = self.more.as_ref().and_then(|more| more.recovery.get()?.episodes.last());
+        last.is_some_and(|last| last.trigger != Trigger::Nak && last.recovered.is_none())
     }
 
     /// None of the losses at this place that counted as proved is.
@@ -537,7 +551,9 @@ impl Requests {
             && !self.is_apart()
             && self.una > 0
             && self.counts.of(Class::Resync) == 0
-            && self.missed() == 0;
+            && self.missed() == 0
+            // Where all is lost at the end, that is no matter of chance.
+            && !self.ends_unanswered();
         if is_whole {
             // Where NAKs made it go back, their shadows are all that is not known to have arrived.
             self.counts.cap_hidden(shown, self.unasked(|_| true), self.rtt_min.map(i64::from));
@@ -550,6 +566,26 @@ impl Requests {
         let x = self.seq.unwrap(psn);
         let has = |read: &Read| read.first < x && x < read.due_before;
         self.reads.get().and_then(|reads| reads.list.get(reads.place(x)?)).is_some_and(has)
+    }
+
+    /// When an acknowledgement of what is behind the READ that was just requested again first passed the tap, since it was last requested.
+    pub(crate) fn passed_over(&self, psn: Psn) -> Option<i64> {
+        let reads = self.reads.get()?;
+        let read = reads.list.get(reads.place(self.seq.unwrap(psn))?)?;
+        reads.over_before.filter(|&over| read.again_before > 0 && over > read.again_before)
+    }
+
+    /// The shortest time in which its requester asked again for what it lacked.
+    pub(crate) fn reaction(&self) -> Option<i64> {
+        let of_reads = self.reads.get().and_then(|reads| reads.reaction);
+        of_reads.into_iter().chain(self.fastest_reaction()).min()
+    }
+
+    /// Whether a response to the READ that was just requested again from this PSN on passed the tap since it was last requested.
+    pub(crate) fn was_answered(&self, psn: Psn) -> bool {
+        let x = self.seq.unwrap(psn);
+        let read = self.reads.get().and_then(|reads| reads.list.get(reads.place(x)?));
+        read.is_none_or(|read| read.next_before > x)
     }
 
     /// Whether the network was seen to reorder packets of it, before the tap or behind it.

@@ -13,6 +13,8 @@ pub(crate) struct Read {
     pub(crate) time: i64,
     /// One past the last response PSN seen in order.
     pub(crate) next: u64,
+    /// The same, when it was last requested again.
+    pub(super) next_before: u64,
     /// When its first response came.
     pub(super) answered: bool,
     /// Responses seen, each once.
@@ -21,8 +23,9 @@ pub(crate) struct Read {
     pub(super) ended: bool,
     pub(super) complete: bool,
     pub(super) retried: bool,
-    /// When it was requested again.
+    /// When it was requested again, and before that.
     pub(super) again: i64,
+    pub(super) again_before: i64,
     /// One past the last PSN that its latest request asked for, and the one before that.
     pub(super) due: u64,
     pub(super) due_before: u64,
@@ -54,6 +57,14 @@ pub(super) struct Reads {
     pub(super) last_time: i64,
     /// The PSN of the last acknowledgement, and when it passed the tap.
     pub(super) acked: (u64, i64),
+    /// The first acknowledgement since a READ was last requested again, of what is behind it; and that of the time before.
+    pub(super) over: Option<i64>,
+    pub(super) over_before: Option<i64>,
+    /// One past the last PSN of the READ that was last requested again.
+    pub(super) again_end: u64,
+    /// When a response beyond the expected one passed the tap, and the shortest time in which the requester asked again after one.
+    pub(super) gap_time: i64,
+    pub(super) reaction: Option<i64>,
     /// Where many responses are late, twice the time by which they are.
     pub(super) spread_ns: i64,
     /// A response came whose request was not seen.

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use super::{
     Request, Requests, TrackConfig,
-    clocks::Unmatched,
+    clocks::{EarlyAnswers, Unmatched},
     messages::Edge,
     reads::Read,
     tails::{Tails, Wait},
@@ -73,6 +73,8 @@ pub(crate) struct Episode {
     pub(crate) lacked_ns: Option<i64>,
     /// What passed the tap and was lost behind it was the last transmission.
     pub(crate) is_last: bool,
+    /// It began with a READ. Its requester lacks the response, whatever the tap saw of it, and goes back for that.
+    pub(crate) is_of_read: bool,
     /// What was lost is a repetition: those around it passed the tap, and the responder asked for it.
     pub(crate) is_left_out: bool,
     /// The packet that the NAK asked for, which need not be the first one that came.
@@ -111,6 +113,7 @@ impl Episode {
             is_of_data: false,
             lacked_ns: None,
             is_last: false,
+            is_of_read: false,
             is_left_out: false,
             asked: Some(x),
             x,
@@ -218,6 +221,7 @@ pub(crate) struct Trouble {
     pub(super) unanswered: u8,
     /// The last NAKs that came after no repetition that they had asked for, as far as was known then.
     pub(super) naks: VecDeque<Unmatched>,
+    pub(super) answers_early: EarlyAnswers,
     /// The capture has so few packets that most causes cannot be seen.
     pub(crate) hides_causes: bool,
 }
@@ -437,11 +441,19 @@ impl Requests {
             episode.bytes += p.bytes as u64;
             // Packets after the missing one had arrived, as far as the tap shows.
             episode.needless += (x > episode.x || end <= una) as u64;
-            is_due = episode.trigger == Trigger::ImpliedNak;
+            is_due = episode.trigger == Trigger::ImpliedNak || episode.is_of_read;
         }
-        if end <= una && !is_due {
-            self.counts.trouble_mut().spurious += 1;
+        match (end <= una, is_due) {
+            (true, false) => self.counts.trouble_mut().spurious += 1,
+            // Its acknowledgement may have been lost with the data.
+            (true, true) => self.counts.lost(Place::AckPath, 0, 1),
+            (false, _) => {}
         }
+    }
+
+    /// Whether this PSN is of a READ that is remembered.
+    fn is_read(&self, x: u64) -> bool {
+        self.reads.get().is_some_and(|reads| reads.place(x).is_some())
     }
 
     /// A packet that its receiver will not accept.
@@ -505,23 +517,35 @@ impl Requests {
         let next = self.next_packet(x);
         let after = [next, self.next_packet(next)].map(|x| self.seq.ring.get(x).map(|sent| time - sent.time));
         let asked = AskedFor { after, behind: most.saturating_sub(1) };
-        // Where its neighbours were repeated since, so was it, and that was lost before the tap.
-        let is_left_out = [x.saturating_sub(1), next].into_iter().any(|beside| {
-            self.seq.ring.get(beside).is_some_and(|sent| {
-                sent.flags & (SENT_AGAIN | RETRANSMITTED) != 0
-                    && sent.time > seen.saturating_add(latest.saturating_mul(2))
-            })
-        });
-        let rtt = self.rtt_min.filter(|_| !is_left_out);
+        // Where those around it are repeated since, so is it, and that was lost before the tap, or is still to come.
+        let is_last = !self.is_due_in_pass(x, seen);
+        let rtt = self.rtt_min.filter(|_| is_last);
         let lacked_ns = rtt.map_or(i64::MIN, |rtt| time - seen - i64::from(rtt));
-        let (pass, began) = self.seq.rare.get().map_or((0, i64::MIN), |rare| rare.pass_began);
-        let is_last = (x < pass || seen >= began) && !is_left_out;
         let is_ahead = is_ahead && overdue.is_none();
         let lost = LostBehind { x, most, is_ahead, asked, lacked_ns, is_last, resent };
         if seen - self.seq.start_time <= round_trip || is_too_soon {
             return self.was_lost_behind(0, &lost);
         }
         self.trouble.lost_behind = Some(lost);
+    }
+
+    /// Whether the current pass of repetitions is due to have this packet, which was seen at this time, and it was not seen since the pass began.
+    fn is_due_in_pass(&self, x: u64, seen: i64) -> bool {
+        let (first, began) = self.seq.rare.get().map_or((0, i64::MIN), |rare| rare.pass_began);
+        x >= first && seen < began
+    }
+
+    /// Whether a sender that goes back repeated what is behind this packet since it was seen, and not this one: the repetition was lost before the tap.
+    pub(super) fn is_passed_by(&self, x: u64) -> bool {
+        let sent = self.seq.ring.get(x).filter(|_| x < self.seq.hi && self.seq.rare.holes.get(x).is_none());
+        let next = self.seq.ring.get(self.next_packet(x));
+        let is_in_order = self.seq.recovery_mode() == report::RecoveryMode::GoBackN;
+        sent.zip(next).is_some_and(|(sent, next)| {
+            is_in_order
+                && self.is_due_in_pass(x, sent.time)
+                && !self.is_due_in_pass(x, next.time)
+                && next.time > sent.time.saturating_add(self.latest_ns().saturating_mul(2))
+        })
     }
 
     /// Counts a packet that was lost behind the tap, surely or perhaps, and those with it.
@@ -631,7 +655,10 @@ impl Requests {
         let spread = self.spread_ns();
         let near = if spread > 0 { x.saturating_sub(FEW_BEHIND.into()) } else { x };
         let not_ready = self.trouble.not_ready.take_if(|rnr| (near..=x).contains(&rnr.x) && rnr.time <= time);
-        let waited = time - self.last_progress.max(before.map_or(i64::MIN, |(sent, _)| sent));
+        let sent_before = before.map(|(sent, _)| sent);
+        // What had an acknowledgement at the tap, and waited for one, did not get that, nor those that came since.
+        let progress = if x < self.una && sent_before.is_some() { i64::MIN } else { self.last_progress };
+        let waited = time - progress.max(sent_before.unwrap_or(i64::MIN));
         let (floor, shortest) = (self.timeout_floor(config), self.shortest_timeout(config));
         // Nor does a READ wait for less than its response takes.
         let reads = self.reads.get().filter(|_| self.few_are_late());
@@ -661,9 +688,14 @@ impl Requests {
         };
         self.counts.triggered(trigger);
         if let Some(reads) = self.reads.get_mut() {
+            if reads.out_of_sequence && trigger == Trigger::ImpliedNak {
+                let took = time - reads.gap_time;
+                reads.reaction = Some(reads.reaction.map_or(took, |before| before.min(took)));
+            }
             reads.out_of_sequence = false;
         }
         let retries = self.try_again(x, sent, (time, waited), trigger);
+        let is_of_read = self.is_read(x);
         let mut episode = Episode {
             trigger,
             place,
@@ -671,6 +703,7 @@ impl Requests {
             is_of_data: false,
             lacked_ns: None,
             is_last: false,
+            is_of_read,
             is_left_out: false,
             asked: asked.map(|nak| nak.x),
             x,
@@ -708,6 +741,13 @@ impl Requests {
             {
                 episode.place = Some(Place::None);
             }
+            Some(nak)
+                if nak.is_left_out
+                    && nak.x == x
+                    && let Some(flaw) = self.had_flaw(x) =>
+            {
+                (episode.place, episode.certain) = (Some(flaw.place()), true);
+            }
             // Whether that is proved shows at the end: none may be late, nor missed by the capture.
             Some(nak) if nak.is_left_out && nak.x == x && trigger == Trigger::Nak => {
                 (episode.place, episode.is_left_out) = (Some(Place::Upstream), true);
@@ -739,7 +779,8 @@ impl Requests {
                 if has_waited {
                     self.more().recovery_mut().timed_out(frame, waited);
                 }
-                match (place.is_some() || asked.is_some(), end <= self.una) {
+                // Of a READ, the tap saw the data, and not whether they arrived.
+                match (place.is_some() || asked.is_some(), end <= self.una && !is_of_read) {
                     // It is known what was lost: the packet was missing at the tap, or a NAK said so. If no NAK came, those behind it may
                     // be lost too.
                     (true, _) if asked.is_none() => {
@@ -967,8 +1008,8 @@ impl Requests {
 
     pub(crate) fn judge_suspect(&mut self) {
         let Some(suspect) = self.trouble.get_mut().and_then(|trouble| trouble.suspect.take()) else { return };
-        // Two acknowledgements of two transmissions: both had arrived.
-        if suspect.acks >= 2 {
+        // Two acknowledgements of two transmissions: both had arrived. Of READs, that says nothing of their data.
+        if suspect.acks >= 2 && !self.is_read(suspect.x) {
             self.now_known(suspect.x, Place::Unknown, (Place::AckPath, false));
         } else {
             self.may_all_be_lost(&suspect);
@@ -987,8 +1028,10 @@ impl Requests {
     pub(crate) fn judge_suspect_by(&mut self, x: u64, time: i64) {
         let Some(suspect) = self.trouble.suspect else { return };
         let soon = self.rtt_min.is_some_and(|rtt| time - suspect.time < rtt as i64);
-        // A receiver that keeps early packets may acknowledge more than was retransmitted.
-        if soon || x >= self.seq.cur && self.seq.recovery_mode() == report::RecoveryMode::GoBackN {
+        // A receiver that keeps early packets may acknowledge more than was retransmitted. That READs arrived does not tell whether their data did.
+        if self.is_read(suspect.x) {
+            self.judge_suspect();
+        } else if soon || x >= self.seq.cur && self.seq.recovery_mode() == report::RecoveryMode::GoBackN {
             self.trouble.suspect = None;
             self.counts.lost(Place::AckPath, 0, 1);
             self.now_known(suspect.x, Place::Unknown, (Place::AckPath, false));

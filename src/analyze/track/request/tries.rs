@@ -6,7 +6,10 @@
 
 use super::{Requests, recovery::NotReady};
 use crate::{
-    analyze::{model::Trigger, track::SILENCE_NS},
+    analyze::{
+        model::Trigger,
+        track::{SILENCE_NS, sequence::SHORTEST_TIMER_NS},
+    },
     report::GiveUp,
 };
 
@@ -100,6 +103,8 @@ impl Requests {
     ) -> u32 {
         let (hi, answers) = (self.seq.hi, self.acks_seen);
         let is_timer = matches!(trigger, Trigger::Timeout | Trigger::Unknown);
+        // Its acknowledgement passed the tap, and was lost behind it: which of those before it began the timer anew, nobody knows.
+        let is_unheard = self.una > x;
         let trouble = &mut *self.trouble;
         let tries = match &mut trouble.tries {
             Some(tries) if tries.x == x => tries,
@@ -110,6 +115,7 @@ impl Requests {
         }
         if is_timer {
             // Its timer began anew with each acknowledgement.
+            let waited = if is_unheard { i64::MAX } else { waited };
             let apart = time.saturating_sub(tries.last).min(waited).max(0);
             tries.before = if tries.timers > 0 { tries.latest } else { 0 };
             tries.shortest = if tries.timers > 0 { tries.shortest.min(apart) } else { apart };
@@ -156,7 +162,8 @@ impl Requests {
         let tries = self.trouble.get()?.tries?;
         let Tries { x, again, timers, answered, .. } = tries;
         // Without answers, it is not known that no NAK asked for it. Those come sooner.
-        let is_timer = timers > 0 && (self.acks_seen > 0 || tries.shortest >= SHORTEST_UNHEARD_NS);
+        let shortest = if self.acks_seen > 0 { SHORTEST_TIMER_NS } else { SHORTEST_UNHEARD_NS };
+        let is_timer = timers > 0 && tries.shortest >= shortest;
         if !is_timer || self.seq.hi > tries.hi || allowed.is_some_and(|allowed| again < allowed.into()) {
             return None;
         }
