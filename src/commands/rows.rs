@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     dissect::Address,
-    follow::{Ending, Sums, Time, recovery, shares},
+    follow::{Ending, Sums, Time, shares, trouble},
     report::{
         ApplicationBy, Summary,
         field::{Types, records},
@@ -109,10 +109,16 @@ records! {
         pub latency_ns: u64,
         /// The server, and the network behind the tap.
         pub server_ns: u64,
+        /// The same of the client, where the server asked.
+        pub client_ns: u64,
         /// Data was on its way: from the first READ request or packet of data to the last, but for recovery.
         pub data_ns: u64,
-        /// The connection recovered from losses.
+        /// Packets were sent again: after losses, or after a timeout.
         pub recovering_ns: u64,
+        /// A receiver was not ready (RNR NAK), but for recovery.
+        pub not_ready_ns: u64,
+        /// The server or data, which cannot be told apart: what says where the data is was not captured.
+        pub unknown_ns: u64,
     }
 
     /// Commands of one kind.
@@ -204,15 +210,30 @@ records! {
 
 impl From<Time> for TimeRow {
     fn from(time: Time) -> TimeRow {
-        let Time { latency, recovering, data, controller } = time;
-        TimeRow { latency_ns: latency, server_ns: controller, data_ns: data, recovering_ns: recovering }
+        let Time { latency, recovering, not_ready, data, controller, asked_back, unknown, .. } = time;
+        TimeRow {
+            latency_ns: latency,
+            server_ns: controller,
+            client_ns: asked_back,
+            data_ns: data,
+            recovering_ns: recovering,
+            not_ready_ns: not_ready,
+            unknown_ns: unknown,
+        }
     }
 }
 
 impl TimeRow {
     /// The parts as shares, the largest first, as "server 82 %, data 18 %".
     pub fn sentence(&self) -> String {
-        let parts = [("server", self.server_ns), ("data", self.data_ns), ("recovery", self.recovering_ns)];
+        let parts = [
+            ("server", self.server_ns),
+            ("client", self.client_ns),
+            ("data", self.data_ns),
+            ("recovery", self.recovering_ns),
+            ("not ready", self.not_ready_ns),
+            ("not known", self.unknown_ns),
+        ];
         shares(self.latency_ns, parts)
     }
 }
@@ -364,7 +385,7 @@ fn findings(report: &Report, shown: &[&Conversation], end: i64) -> Vec<String> {
                 Ending::wait_words(of.ended, (open.start, end), "connection", side),
             ));
         }
-        all.extend(recovery(&who(at), row.time.recovering_ns, row.time.latency_ns));
+        all.extend(trouble(&who(at), &of.sums.time));
     }
     for row in &report.failed {
         all.push(format!(

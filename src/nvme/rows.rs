@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     dissect::Address,
-    follow::{Ending, Sums, Time, recovery, shares},
+    follow::{Ending, Sums, Time, shares, trouble},
     report::{
         DataDirection, Summary,
         field::{Types, records},
@@ -224,8 +224,10 @@ records! {
         pub controller_ns: u64,
         /// Data was on its way: from the first READ request or packet of data to the last, but for recovery.
         pub data_ns: u64,
-        /// The connection recovered from losses.
+        /// Packets were sent again: after losses, or after a timeout.
         pub recovering_ns: u64,
+        /// A receiver was not ready (RNR NAK), but for recovery.
+        pub not_ready_ns: u64,
     }
 
     /// Commands of one kind to one namespace.
@@ -317,16 +319,26 @@ records! {
 
 impl From<Time> for TimeRow {
     fn from(time: Time) -> TimeRow {
-        let Time { latency, recovering, data, controller } = time;
-        TimeRow { latency_ns: latency, controller_ns: controller, data_ns: data, recovering_ns: recovering }
+        let Time { latency, recovering, not_ready, data, controller, .. } = time;
+        TimeRow {
+            latency_ns: latency,
+            controller_ns: controller,
+            data_ns: data,
+            recovering_ns: recovering,
+            not_ready_ns: not_ready,
+        }
     }
 }
 
 impl TimeRow {
     /// The parts as shares, the largest first, as "controller 82 %, data 18 %".
     pub fn sentence(&self) -> String {
-        let parts =
-            [("controller", self.controller_ns), ("data", self.data_ns), ("recovery", self.recovering_ns)];
+        let parts = [
+            ("controller", self.controller_ns),
+            ("data", self.data_ns),
+            ("recovery", self.recovering_ns),
+            ("not ready", self.not_ready_ns),
+        ];
         shares(self.latency_ns, parts)
     }
 }
@@ -628,7 +640,7 @@ fn findings(report: &Report, shown: &[&Queue], end: i64) -> Vec<String> {
                 count(row.entries.unwrap_or(0).into()),
             ));
         }
-        all.extend(recovery(&who, row.time.recovering_ns, row.time.latency_ns));
+        all.extend(trouble(&who, &queue.sums.time));
     }
     all.extend(identity::findings(report));
     for row in &report.failed {
