@@ -105,7 +105,7 @@ records! {
     /// What the time of commands went to. The parts add up to the whole.
     #[derive(Copy)]
     pub struct TimeRow {
-        /// From the first packet of the command to the last one of its answer, in nanoseconds, of all commands together.
+        /// From the first packet of the command to the last one of its answer, in nanoseconds; of several commands, all of them together.
         pub latency_ns: u64,
         /// The server, and the network behind the tap.
         pub server_ns: u64,

@@ -218,7 +218,7 @@ records! {
     /// What the time of commands went to. The parts add up to the whole.
     #[derive(Copy)]
     pub struct TimeRow {
-        /// From the first packet of the command to its response, in nanoseconds, of all commands together.
+        /// From the first packet of the command to its response, in nanoseconds; of several commands, all of them together.
         pub latency_ns: u64,
         /// The controller, and the network behind the tap.
         pub controller_ns: u64,

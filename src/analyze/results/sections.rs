@@ -82,12 +82,15 @@ pub(super) fn head(
     if let Some(reason) = slow.why {
         why.insert("slow_flows".into(), reason);
     }
+    let [setup_messages_cut, setup_messages_unread] = setups.cut();
     let (setups, setup_count) = setups.section(&traffic_of(setups, index), tracker.capture.last);
     Head {
         schema: report::SCHEMA.into(),
         capture,
         setups,
         setup_count,
+        setup_messages_cut,
+        setup_messages_unread,
         pause,
         pause_faults: pauses.faults,
         pause_tree: known(&mut why, "pause_tree", pauses.tree),

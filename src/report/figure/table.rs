@@ -150,7 +150,10 @@ pub(super) const FIGURES: &[Figure] = measures! {
     Capture {
         ["flows"] Unit::Count, Sum, |report| Value::exact(report.flows.len() as u64), "Flows.";
         ["connections"] Unit::Count, Sum, |report| Value::exact(report.connections.len() as u64), "Connections.";
-        ["setups"] Unit::Count, Sum, |report| Value::exact(report.head.setup_count), "Connections that the connection manager was asked for.";
+        ["setups"] Unit::Count, Sum, |report| match report.head.setup_messages_unread {
+            0 => Value::exact(report.head.setup_count),
+            _ => Value::Number(Range { least: report.head.setup_count as f64, most: f64::INFINITY, why: Some("Messages of the connection manager are cut: record at least 330 bytes of each frame.") }),
+        }, "Connections that the connection manager was asked for.";
         ["setups.refused"] Unit::Count, Sum, |report| setups(report, |setup| setup.outcome == SetupOutcome::Refused), "Those that were refused.";
         ["setups.failed"] Unit::Count, Sum, |report| setups(report, Setup::has_failed), "Those that came to nothing: refused, never answered or confirmed, given up.";
         ["setups.slowest"] Unit::Time, Max, |report| report.head.setups.iter().filter_map(|setup| setup.setup_ns).max().map_or(Value::Absent, Value::exact), "The longest set-up, from REQ to RTU.";
@@ -262,9 +265,23 @@ fn findings(report: &View<'_>, severity: Severity) -> Value<'static> {
     Value::exact(report.head.findings.iter().filter(|finding| finding.severity == severity).count() as u64)
 }
 
-/// Set-ups of a kind. Of those that are not listed, any may be one.
+/// Set-ups of a kind. Of those that are not listed, any may be one; and of those that have no outcome yet, or of which nothing could be read.
 fn setups(report: &View<'_>, is_one: impl Fn(&Setup) -> bool) -> Value<'static> {
-    let all = &report.head.setups;
-    let count = all.iter().filter(|setup| is_one(setup)).count() as u64;
-    Value::between(count, count + report.head.setup_count.saturating_sub(all.len() as u64))
+    let head = &report.head;
+    let count = head.setups.iter().filter(|setup| is_one(setup)).count() as u64;
+    let is_open = |setup: &&Setup| matches!(setup.outcome, SetupOutcome::Pending | SetupOutcome::Unknown);
+    let open = head.setups.iter().filter(is_open).count() as u64;
+    let most = count + open + head.setup_count.saturating_sub(head.setups.len() as u64);
+    let range = |most: f64, why| Value::Number(Range { least: count as f64, most, why: Some(why) });
+    match (head.setup_messages_unread, open) {
+        (0, 0) => Value::between(count, most),
+        (0, _) => range(
+            most as f64,
+            "The capture does not show what became of some set-ups: an answer could still come.",
+        ),
+        _ => range(
+            f64::INFINITY,
+            "Messages of the connection manager are cut: record at least 330 bytes of each frame.",
+        ),
+    }
 }

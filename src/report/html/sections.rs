@@ -78,12 +78,14 @@ fn place(name: &str, caption: &str, table: &Table) -> Markup {
 /// What there is, what is wrong, and what to do first.
 fn verdict(report: &View<'_>, findings: &[Finding], tables: &Tables) -> [String; 3] {
     let capture = &report.head.capture;
-    let hosts = tables.hosts.names.len() as u64 + tables.hosts.left_out;
+    // The permissive LID, of directed routes, is nobody's; and LIDs are of switches, too.
+    let named = tables.hosts.names.iter().filter(|name| *name != "lid:0xffff").count() as u64;
+    let (hosts, word) = (named + tables.hosts.left_out, if report.head.is_native() { "LID" } else { "host" });
     let mut seen = format!(
         "{} in {} between {}",
         several(capture.rdma_packets, "RDMA packet"),
         several(report.flows.len() as u64, "flow"),
-        several(hosts, "host")
+        several(hosts, word)
     );
     let uet = report.head.uet_packets.get(&UetPackets::All).copied().unwrap_or(0);
     if uet > 0 {

@@ -121,7 +121,10 @@ impl Traffic {
         let all = order.len() as u64;
         let rows = order.into_iter().take(MAX_LISTED).map(|(group, sums)| {
             let tag = self.classes.get(usize::from(group.class)).map_or(0, |class| class.tag);
-            row(group, sums, tag, usual.get(&group.kind).map(|&class| class == group.class), known)
+            // Management of subnets has its own lane by the standard: nothing is usual there.
+            let is_of_subnet = path_tag::lanes(tag).is_some_and(|(_, vl)| vl == MANAGEMENT_VL);
+            let usual = usual.get(&group.kind).filter(|_| !is_of_subnet);
+            row(group, sums, tag, usual.map(|&class| class == group.class), known)
         });
         (rows.collect(), all)
     }
@@ -144,6 +147,9 @@ impl Traffic {
         self.pairs.not_listed()
     }
 }
+
+/// The virtual lane of packets to queue pair 0.
+const MANAGEMENT_VL: u8 = 15;
 
 /// The class of most queue pairs of a kind, where more than half are in one.
 fn usual(groups: &[(Group, Sums)]) -> BTreeMap<TrafficKind, u8> {
