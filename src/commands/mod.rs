@@ -62,6 +62,8 @@ pub struct Commands {
     span: Option<[i64; 2]>,
     doubt: Doubt,
     cut_messages: u64,
+    /// SENDs of unknown connections that are cut before what tells whose they are.
+    cut_unknown: u64,
     not_followed: u64,
     /// What the message at hand says: made once.
     said: Vec<Said>,
@@ -200,8 +202,14 @@ impl Commands {
             reth: d.get(),
             aeth: d.get(),
         };
+        /// The headers that tell a protocol are no longer.
+        const TELLING: usize = 80;
         let is_known = self.ways.contains_key(&packet.key);
         let may_begin = shape.begins && shape.operation == Some(Operation::Send);
+        let is_cut = packet.payload.len() < TELLING.min(packet.len as usize);
+        if !is_known && may_begin && is_cut && packet.protocol().is_none() {
+            self.cut_unknown += 1;
+        }
         // Most packets of a capture are of no such connection: their ICRCs need no look.
         let may_bind = || {
             shape.operation == Some(Operation::Acknowledge)

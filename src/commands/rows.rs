@@ -49,6 +49,8 @@ records! {
         pub findings: Vec<String>,
         /// Messages that were not captured far enough to be read.
         pub cut_messages: u64,
+        /// SENDs that may begin commands, and are cut before what would tell it.
+        pub cut_unknown: u64,
         /// Packets that were read although their ICRC is wrong: most of the capture's are, which something on the way to it rewrote.
         pub wrong_icrc_read: u64,
         /// Packets that were not read because their ICRC is wrong: they are corrupt.
@@ -243,12 +245,15 @@ impl Report {
     pub fn sentence(&self) -> String {
         let completed: u64 = self.connections.iter().map(|of| of.completed).sum();
         let size: u64 = self.operations.iter().fold(0, |sum, of| of.size_bytes.saturating_add(sum));
-        format!(
-            "{}, {}; {} read, written or sent",
-            several(self.connections.len() as u64, "connection"),
-            several(completed, "command"),
-            bytes(size),
-        )
+        // Where messages are cut, their sizes may be, too.
+        let is_cut = self.cut_messages > 0 || self.connections.iter().any(|of| of.time.unknown_ns > 0);
+        let size = match (is_cut, size) {
+            (true, 0) => "how much they read, wrote or sent is not known".to_owned(),
+            (true, size) => format!("at least {} read, written or sent", bytes(size)),
+            (false, size) => format!("{} read, written or sent", bytes(size)),
+        };
+        let connections = several(self.connections.len() as u64, "connection");
+        format!("{connections}, {}; {size}", several(completed, "command"))
     }
 }
 
@@ -278,6 +283,7 @@ pub(super) fn report(all: Commands) -> Report {
         commands: all.done.iter().filter_map(command).collect(),
         findings: Vec::new(),
         cut_messages: all.cut_messages,
+        cut_unknown: all.cut_unknown,
         wrong_icrc_read: all.doubt.read,
         wrong_icrc: all.doubt.refused,
         not_followed: all.not_followed,

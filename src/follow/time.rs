@@ -27,6 +27,8 @@ pub(crate) struct Sums {
     pub(crate) latency: Distribution,
     pub(crate) time: Time,
     pub(crate) bytes: u64,
+    /// Those of commands that failed.
+    pub(crate) failed_bytes: u64,
     pub(crate) failed: u64,
     pub(crate) first: i64,
     pub(crate) last: i64,
@@ -91,6 +93,9 @@ impl Sums {
         self.latency.add(time.latency);
         self.time.add(time);
         self.bytes = self.bytes.saturating_add(bytes);
+        if is_failed {
+            self.failed_bytes = self.failed_bytes.saturating_add(bytes);
+        }
         self.failed += u64::from(is_failed);
     }
 

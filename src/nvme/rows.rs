@@ -254,6 +254,8 @@ records! {
         pub failed: u64,
         /// Bytes of data that were captured on their way.
         pub data_bytes: u64,
+        /// Those of commands that failed.
+        pub failed_data_bytes: u64,
         /// Blocks that commands without an error named; `None` of commands that name none.
         pub blocks: Option<u64>,
         /// Bytes of these blocks; `None` where the size of the namespace's blocks is not known.
@@ -344,9 +346,10 @@ impl TimeRow {
 }
 
 impl OperationRow {
-    /// Bytes of the blocks that it moves, or of data, where that is not known.
+    /// Bytes of the blocks that it moves, or of data, where that is not known: of commands that did not fail.
     pub fn bytes(&self) -> u64 {
-        self.block_bytes.filter(|_| self.direction != DataDirection::None).unwrap_or(self.data_bytes)
+        let of_blocks = self.block_bytes.filter(|_| self.direction != DataDirection::None);
+        of_blocks.unwrap_or(self.data_bytes.saturating_sub(self.failed_data_bytes))
     }
 }
 
@@ -371,7 +374,9 @@ impl Report {
     pub fn sentence(&self) -> String {
         let completed: u64 = self.queues.iter().map(|queue| queue.completed).sum();
         let of = |direction: DataDirection| {
-            let rows = self.operations.iter().filter(|row| row.direction == direction && !row.is_admin);
+            // Data of a Connect is no data of a volume; nor is that of commands that failed.
+            let is_io = |row: &&OperationRow| !row.is_admin && row.namespace.is_some_and(|id| id != 0);
+            let rows = self.operations.iter().filter(|row| row.direction == direction).filter(is_io);
             rows.map(OperationRow::bytes).sum::<u64>()
         };
         format!(
@@ -559,6 +564,7 @@ fn operation_row((kind, sums): (&Kind, &Sums), all: &Commands, known: &Known<'_>
         completed: sums.latency.count(),
         failed: sums.failed,
         data_bytes: sums.bytes,
+        failed_data_bytes: sums.failed_bytes,
         blocks,
         block_bytes,
         per_second,
@@ -632,6 +638,24 @@ fn findings(report: &Report, shown: &[&Queue], end: i64) -> Vec<String> {
                     duration(limit),
                 ));
             }
+        }
+        if let Some(Ending { time, frame, by: Some(by) }) = queue.ended
+            && by == queue.controller
+            && queue.first.is_some()
+        {
+            let silent = u64::try_from(time.saturating_sub(queue.last)).unwrap_or(0);
+            let limit = row.keep_alive_ms.map(|ms| u64::from(ms) * 1_000_000).filter(|&ns| ns > 0);
+            let why = match limit.filter(|&limit| silent >= limit) {
+                Some(limit) => format!(
+                    ": no Keep Alive came within its timeout of {}, so the host stood still, or its commands were lost",
+                    duration(limit)
+                ),
+                None => String::new(),
+            };
+            all.push(format!(
+                "{who}: the controller closed the queue [frame {frame}], {} after the last command or response{why}",
+                duration(silent)
+            ));
         }
         if row.full_ratio.is_some_and(|ratio| ratio > 0.05) {
             all.push(format!(

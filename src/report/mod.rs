@@ -42,6 +42,7 @@ mod renamed;
 mod render;
 #[cfg(feature = "cli")]
 mod section;
+mod see_also;
 pub mod set;
 mod setup;
 mod slow;
@@ -88,6 +89,7 @@ pub use pause_tree::*;
 pub use renamed::Renamed;
 pub(crate) use render::has;
 pub use render::{Renderer, clean, steers};
+pub use see_also::*;
 pub use setup::*;
 pub use slow::*;
 pub use telemetry::*;
@@ -123,6 +125,8 @@ head! {
         setups: Vec<Setup>,
         /// How many there are.
         setup_count: u64,
+        /// Other commands that follow what this report does not.
+        see_also: Vec<SeeAlso>,
         /// Messages of the connection manager that were not captured as a whole: what they say is told as far as it is there.
         setup_messages_cut: u64,
         /// Those of them, or of what may be such messages, of which nothing could be read: there may be more set-ups.
@@ -316,6 +320,8 @@ const SECTIONS: &[Section] = &[
     Section::new("Log", |head| head.log.iter().map(LogLine::sentence).collect())
         .titled("Logs of hosts")
         .at_most(10, |n| several(n, "more line")),
+    Section::new("Commands", |head| head.see_also.iter().map(SeeAlso::sentence).collect())
+        .titled("Commands and management"),
     Section::new("Set-up", |head| {
         let trouble = head.setups.iter().filter(|setup| setup.is_in_trouble()).map(Setup::sentence);
         let all = Setup::sentence_of(&head.setups, head.setup_count);

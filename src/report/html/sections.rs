@@ -111,6 +111,16 @@ fn verdict(report: &View<'_>, findings: &[Finding], tables: &Tables) -> [String;
             (format!("{}{lead} {}", said.join(" and "), first.text), first.next.clone())
         }
         None if has_none => ("There is no RDMA traffic to judge".into(), String::new()),
+        // Of what was not looked into, nothing is said.
+        None if report.head.see_also.iter().any(|also| also.findings.is_none()) => {
+            let commands: Vec<String> =
+                report.head.see_also.iter().map(|also| format!("rdmawire {}", also.command)).collect();
+            let text = format!(
+                "Nothing went wrong with packets that this capture can show; for what they carry, see {}",
+                commands.join(" and ")
+            );
+            (text, String::new())
+        }
         None => ("Nothing went wrong that this capture can show".into(), String::new()),
     };
     let next = match next {

@@ -36,6 +36,8 @@ pub struct Setups {
     /// Messages that were not captured as a whole, and those of which nothing could be read.
     cut: u64,
     unread: u64,
+    /// There are datagrams of subnet administration or performance management.
+    has_others: bool,
 }
 
 /// A message of the connection manager, as all kinds have it.
@@ -104,6 +106,8 @@ fn message_at(headers: &Dissection<'_>) -> Option<usize> {
 impl Metric for Setups {
     fn on_management(&mut self, packet: &Facts, headers: &Dissection<'_>, frame: u64) {
         let message = Message::of(packet, headers, frame);
+        let class = headers.get::<Mad>().map(|mad| mad.mgmt_class());
+        self.has_others |= matches!(class, Some(MgmtClass::SUBN_ADM | MgmtClass::PERF));
         let may_be_one = headers.get::<Mad>().is_none_or(|mad| mad.mgmt_class() == MgmtClass::CM);
         if may_be_one && headers.payload().len() < headers.payload_len() as usize {
             self.cut += 1;

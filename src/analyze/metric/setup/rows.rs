@@ -44,6 +44,17 @@ impl Setups {
         (rows.collect(), self.all.len() as u64 + self.left_out)
     }
 
+    /// The applications of what was set up.
+    pub(crate) fn applications(&self) -> impl Iterator<Item = Application> + '_ {
+        let is_up = |dialog: &&Dialog| dialog.reply.is_some() && dialog.rejection.is_none();
+        self.all.iter().filter(is_up).filter_map(|dialog| Some(dialog.application()?.0))
+    }
+
+    /// Whether there are datagrams of subnet administration or performance management.
+    pub(crate) fn has_others(&self) -> bool {
+        self.has_others
+    }
+
     /// Messages that were not captured as a whole, and those of which nothing could be read.
     pub(crate) fn cut(&self) -> [u64; 2] {
         [self.cut, self.unread]
@@ -202,6 +213,13 @@ impl Dialog {
 
     /// The application: by the service that was asked for, else by the private data of any side.
     fn name(&self, row: &mut Setup) {
+        if let Some((application, by)) = self.application() {
+            row.application = Some(application.name().into());
+            row.application_by = Some(by.into());
+        }
+    }
+
+    fn application(&self) -> Option<(Application, &'static str)> {
         let service = self.request.as_ref().map(|request| ServiceId(request.service));
         let by_service = || Some((Application::of_service(service?)?, "service"));
         let private = [
@@ -214,10 +232,7 @@ impl Dialog {
                 private.into_iter().flatten().find_map(|data| Application::of_private_data(data));
             application.map(|application| (application, "private_data"))
         };
-        if let Some((application, by)) = by_service().or_else(by_private) {
-            row.application = Some(application.name().into());
-            row.application_by = Some(by.into());
-        }
+        by_service().or_else(by_private)
     }
 
     /// What the REQ says of the connection.

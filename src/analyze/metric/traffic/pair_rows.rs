@@ -142,6 +142,12 @@ impl Traffic {
         answers.collect()
     }
 
+    /// Whether there are packets on the lane of subnet management.
+    pub(crate) fn has_subnet_management(&self) -> bool {
+        let lanes = self.classes.iter().filter_map(|class| path_tag::lanes(class.tag));
+        lanes.into_iter().any(|(_, vl)| vl == MANAGEMENT_VL)
+    }
+
     /// Packets of pairs that are in no row.
     pub(crate) fn not_by_pair(&self) -> u64 {
         self.pairs.not_listed()
