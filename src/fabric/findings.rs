@@ -75,8 +75,8 @@ pub(super) fn findings(
         let all = 1 + down.count() as u64;
         let others = if all > 1 { format!(", and {} more", count(all - 1)) } else { String::new() };
         findings.push(format!(
-            "{} went down, or is at a port that is switched off: {} port {} to {} port {}{others}.",
-            several(all, "link"),
+            "{} down: {} port {} to {} port {}{others}.",
+            plural(all, "link is", "links are"),
             first.a,
             first.a_port,
             first.b,

@@ -62,19 +62,25 @@ fn read(
         all.push(number, &record, options, filter);
     }
     let Followers { nvme, commands, fabric } = all;
-    let mut tell = |command: &str, findings: &[String]| {
-        if let Some(one) = also.iter_mut().find(|one| one.command == command) {
+    // What only looked like commands has none there.
+    let mut tell = |command: &str, is_there: bool, findings: &[String]| {
+        if !is_there {
+            also.retain(|one| one.command != command);
+        } else if let Some(one) = also.iter_mut().find(|one| one.command == command) {
             (one.findings, one.first) = (Some(findings.len() as u64), findings.first().cloned());
         }
     };
     if let Some(nvme) = nvme {
-        tell("nvme", &nvme.finish().findings);
+        let report = nvme.finish();
+        tell("nvme", !report.queues.is_empty(), &report.findings);
     }
     if let Some(commands) = commands {
-        tell("commands", &commands.finish().findings);
+        let report = commands.finish();
+        tell("commands", !report.connections.is_empty(), &report.findings);
     }
     if let Some(fabric) = fabric {
-        tell("fabric", fabric.finish().troubles());
+        let report = fabric.finish();
+        tell("fabric", report.datagrams > 0, report.troubles());
     }
     also
 }
