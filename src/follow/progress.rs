@@ -54,6 +54,14 @@ struct Gap {
     time: i64,
 }
 
+/// A PSN that came.
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    psn: u32,
+    time: i64,
+    is_again: bool,
+}
+
 /// The packets of one PSN space of a direction.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Progress {
@@ -69,8 +77,8 @@ pub(crate) struct Progress {
     missing: VecDeque<Gap>,
     /// The receiver wants packets again, from this one on.
     asked: Option<(u32, Why)>,
-    /// The last PSNs, some of them, and when they came.
-    sent: VecDeque<(u32, i64)>,
+    /// The last PSNs and when they came: of new ones some, which stand for those behind them.
+    sent: VecDeque<Sent>,
     /// Second records at the same place, and the longest time that one came behind the first.
     copies: u32,
     copied_after: i64,
@@ -105,21 +113,22 @@ impl Progress {
         self.end_recovery(time);
         (self.next, self.last_new) = (Some(psn.wrapping_add(1) & MASK), time);
         self.room = psns.saturating_sub(1);
-        self.note(psn, time);
+        self.note(Sent { psn, time, is_again: false });
         Seen::New
     }
 
     /// When a PSN came: a moment is enough.
-    fn note(&mut self, psn: u32, time: i64) {
+    fn note(&mut self, sent: Sent) {
         const MOMENT_NS: i64 = 1_000;
         const NOTED: usize = 64;
-        if self.sent.back().is_some_and(|&(_, at)| time.saturating_sub(at) < MOMENT_NS) {
+        let is_near = |last: &Sent| !last.is_again && sent.time.saturating_sub(last.time) < MOMENT_NS;
+        if !sent.is_again && self.sent.back().is_some_and(is_near) {
             return;
         }
         if self.sent.len() == NOTED {
             self.sent.pop_front();
         }
-        self.sent.push_back((psn, time));
+        self.sent.push_back(sent);
     }
 
     /// A packet whose PSN is not new.
@@ -144,7 +153,7 @@ impl Progress {
             return Seen::Copy;
         }
         self.recover(time, psn, asked.unwrap_or(Why::Unknown));
-        self.note(psn, time);
+        self.note(Sent { psn, time, is_again: true });
         Seen::Again
     }
 
@@ -156,9 +165,12 @@ impl Progress {
         const MIRROR_NS: i64 = 1_000_000;
         /// After so many copies, others are expected.
         const ENOUGH: u32 = 3;
-        let before = self.sent.iter().rev().find(|(noted, _)| ahead(psn, *noted) >= 0);
-        let Some(&(_, before)) = before else { return false };
-        let lag = time.saturating_sub(before);
+        let is_it = |sent: &&Sent| match sent.is_again {
+            true => sent.psn == psn,
+            false => ahead(psn, sent.psn) >= 0,
+        };
+        let Some(before) = self.sent.iter().rev().find(is_it) else { return false };
+        let lag = time.saturating_sub(before.time);
         let is_usual = self.copies >= ENOUGH && lag <= self.copied_after.saturating_mul(2);
         let is_copy = lag < SURE_NS || is_usual || !is_asked && lag < MIRROR_NS;
         if is_copy {

@@ -94,7 +94,7 @@ impl Survey {
                     seen.sort_by_key(|seen| Reverse((seen.time, seen.count)));
                     if let Some(rest) = seen.len().checked_sub(MAX_OF_A_KIND).filter(|&rest| rest > 0) {
                         let text =
-                            format!("{} more of the kind {}", several(rest as u64, "finding"), kind.id);
+                            format!("{} of the kind {}", several(rest as u64, "more finding"), kind.id);
                         let left = seen.drain(MAX_OF_A_KIND..).map(|seen| (seen.count, seen.frames));
                         let (count, frames) = left.fold((0u64, Vec::new()), |(sum, mut all), (n, frames)| {
                             all.extend(frames);
