@@ -96,7 +96,7 @@ pub(super) fn findings(
             let more = names.len().saturating_sub(NAMED);
             let others = if more > 0 { format!(", and {more} more") } else { String::new() };
             let which = names.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
-            findings.push(format!("All links are down of {which}{others}: nothing reaches it any more."));
+            findings.push(format!("All links are down of {which}{others}: no packet gets there any more."));
         }
     }
     let mut slower = report.links.iter().filter(|link| link.is_slower == Some(true));
