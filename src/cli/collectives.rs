@@ -42,6 +42,9 @@ pub(super) struct Collectives {
     files: Vec<PathBuf>,
     #[command(flatten)]
     joining: Joining,
+    /// Read all captures as one trace, which this command does in any case.
+    #[arg(long)]
+    merge: bool,
     /// Rows of each list; 0: all.
     #[arg(long, value_name = "N", default_value_t = 10)]
     top: usize,

@@ -68,6 +68,13 @@ impl Follow for Followed {
             let messages = several(report.cut_messages, "message");
             writeln!(out, "  - {messages} could not be read: record more of each frame.")?;
         }
+        if report.cut_unknown > 0 && report.connections.is_empty() {
+            let sends = several(report.cut_unknown, "SEND");
+            let text = format!(
+                "{sends} may have had commands, and lack them: record at least 200 bytes of each frame, 330 to know connections by their set-up."
+            );
+            list::say(out, "  - ", &text)?;
+        }
         if report.not_followed > 0 {
             let many = count(report.not_followed);
             writeln!(out, "  - {many} connections are too many: they were not followed.")?;
@@ -108,7 +115,8 @@ pub(super) const LISTS: [(&str, &[Column]); 3] =
     [("Connections", &CONNECTION), ("Operations", &OPERATION), ("Slowest commands", &COMMAND)];
 
 const ITS_TIME: &str = "What the time went to, from the first packet of a command to the last one of its answer: the server and the network \
-    behind the tap, data on its way, recovery from losses.";
+    behind the tap, data on its way, packets that were sent again, a receiver that was not ready; not known, where the capture lacks what says where the data is. The client is who \
+    answers where the server asks.";
 const P99: &str = "The latency that 99 of 100 commands do not exceed: from the first packet of a command to the last one of its answer, at \
     the tap.";
 

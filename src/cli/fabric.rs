@@ -129,7 +129,12 @@ impl Fabric {
     fn print(&self, name: &str, report: &Report, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "{}", clean(name))?;
         if report.datagrams == 0 {
-            return writeln!(out, "  no management datagrams");
+            writeln!(
+                out,
+                "  no management datagrams{}",
+                if report.cut > 0 { " that could be read" } else { "" }
+            )?;
+            return report.findings.iter().try_for_each(|finding| list::say(out, "  - ", finding));
         }
         list::say(out, "  ", &report.sentence())?;
         if let (Some(reached), Some(lost)) = (report.pairs_reached, report.pairs_not_reached) {

@@ -39,6 +39,11 @@ impl Joining {
     pub(super) fn captures(&self, paths: &[PathBuf]) -> anyhow::Result<Vec<PartFiles>> {
         let mut files = Vec::new();
         for path in paths {
+            // Standard input, whatever is called so.
+            if path == Path::new("-") {
+                files.push(path.clone());
+                continue;
+            }
             let found = in_directory(path).with_context(|| path.display().to_string())?;
             match (found.is_empty(), path.is_dir() && !has_index(path)) {
                 (true, true) => bail!(

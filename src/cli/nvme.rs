@@ -131,7 +131,7 @@ pub(super) const LISTS: [(&str, &[Column]); 6] = [
 
 /// What the time of a command went to.
 const ITS_TIME: &str = "What the time went to, from the first packet of a command to its response: the controller and the network behind \
-    the tap, data on its way, recovery from losses.";
+    the tap, data on its way, packets that were sent again, a receiver that was not ready.";
 const P99: &str = "The latency that 99 of 100 commands do not exceed: from the first packet of a command to its response, at the tap.";
 
 const QUEUE: [Column; 13] = [
@@ -319,7 +319,10 @@ const COMMAND: [Column; 8] = [
     number("id", "Command identifier."),
     number("data", "Bytes of data."),
     number("latency", "From the first packet of the command to its response, at the tap."),
-    number("recovery", "The share of that in which the connection recovered from losses."),
+    number(
+        "recovery",
+        "The share of that in which packets were sent again: after losses, or after a timeout.",
+    ),
     words("its time", ITS_TIME),
 ];
 

@@ -39,7 +39,8 @@ const FORM: Format = Format::Ndjson;
 /// Ask captures in SQL: `rdmawire sql x.pcap 'select src, dst, packets from flows_once order by packets desc'`.
 ///
 /// The tables are those of `analyze --ndjson`; `rdmawire explain tables` describes them. The program `duckdb` must be installed: it
-/// answers. Nothing is kept.
+/// answers. Nothing is kept. Tables of `nvme`, `commands`, `fabric` and `diff` are not among them: these commands write them with --csv, --ndjson
+/// or --parquet, and `duckdb` reads such files by their names.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   rdmawire sql x.pcap 'select id, severity, text from findings'

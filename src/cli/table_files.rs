@@ -94,6 +94,11 @@ pub(super) struct TableDirectory {
 
 impl TableDirectory {
     fn make(path: &Path, format: Format, force: bool) -> anyhow::Result<TableDirectory> {
+        if path == Path::new("-") {
+            bail!(
+                "tables are several files: give a directory (./- for one of that name); `rdmawire sql` prints one table to standard output"
+            );
+        }
         let is_new = !path.exists();
         if path.is_file() {
             bail!("{}: is a file; the tables need a directory", path.display());

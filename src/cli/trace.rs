@@ -27,7 +27,7 @@ pub(super) struct Merging {
     joining: Joining,
     /// Merge all captures into one trace, in the order of time: those of several hosts, or of several interfaces. Clocks that
     /// contradict each other are set right by the packets that two captures have.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "separate")]
     merge: bool,
 }
 

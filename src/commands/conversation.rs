@@ -27,6 +27,8 @@ pub(super) struct Conversation {
     pub(super) client: Address,
     pub(super) server: Address,
     pub(super) client_qp: Option<u32>,
+    /// Since when that is known: what the server sent before was not read.
+    pub(super) bound_at: i64,
     pub(super) server_qp: u32,
     pub(super) sent_again: u64,
     /// By side that asked, the client's being true, and number.
@@ -146,6 +148,8 @@ pub(super) struct Open {
     moved: u64,
     moving: Option<(i64, i64)>,
     call_bytes: u64,
+    /// Its message was not captured as a whole: it may name memory that is not known.
+    is_cut: bool,
 }
 
 /// A command that is answered.
@@ -175,6 +179,7 @@ impl Conversation {
             client: to.src,
             server: to.dst,
             client_qp: None,
+            bound_at: i64::MAX,
             server_qp: to.qp,
             sent_again: 0,
             open: BTreeMap::new(),
@@ -278,6 +283,7 @@ impl Conversation {
             moved: 0,
             moving: None,
             call_bytes: more,
+            is_cut: whole.is_cut(),
         };
         if self.open.insert(id, open).is_none() {
             self.order.push_back(id);
@@ -313,7 +319,15 @@ impl Conversation {
         progress: &[&Progress],
     ) -> Done {
         let times = [open.start, open.sent, whole.end];
-        let time = Time::cut(times, open.moving, progress.iter().copied());
+        let mut time = Time::cut(times, open.moving, progress.iter().copied());
+        // Its data may have passed unseen: as long as the client's queue pair was not known, or where it was named in what is cut.
+        let is_unread = self.bound_at >= whole.start && by_client && !open.asked.memory.is_empty()
+            || open.is_cut && open.asked.memory.is_empty();
+        if open.moving.is_none() && is_unread {
+            time.unknown = std::mem::take(&mut time.controller);
+        } else if !by_client {
+            time.asked_back = std::mem::take(&mut time.controller);
+        }
         let room: u64 = open.asked.memory.iter().map(|memory| u64::from(memory.len)).sum();
         let wanted = open.asked.size.map(|size| size.saturating_sub(answered.residual));
         let done = Done {

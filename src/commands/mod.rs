@@ -23,11 +23,13 @@ use std::{
 use crate::{
     capture::Record,
     dissect::{Address, Dissection},
-    follow::{Directions, Doubt, Ending, HalfKnown, Key, Named, Progress, Requests, Sums, Transfers, Turn},
+    follow::{
+        Directions, Doubt, Ending, HalfKnown, Key, Named, Progress, Requests, Seen, Sums, Transfers, Turn,
+    },
     opcode::{Operation, Service, Shape},
     report::ApplicationBy,
     upper::{Application, Message, Protocol},
-    wire::{self, Bth, CmRep, CmReq, Reth},
+    wire::{self, Aeth, Bth, CmRep, CmReq, Reth},
 };
 use conversation::{Conversation, Done, Said};
 
@@ -60,6 +62,8 @@ pub struct Commands {
     span: Option<[i64; 2]>,
     doubt: Doubt,
     cut_messages: u64,
+    /// SENDs of unknown connections that are cut before what tells whose they are.
+    cut_unknown: u64,
     not_followed: u64,
     /// What the message at hand says: made once.
     said: Vec<Said>,
@@ -128,10 +132,13 @@ struct Packet<'a> {
     psn: u32,
     time: i64,
     frame: u64,
+    /// Where it was captured.
+    place: u16,
     payload: &'a [u8],
     /// Of the payload, captured or not.
     len: u32,
     reth: Option<&'a Reth>,
+    aeth: Option<&'a Aeth>,
 }
 
 /// A whole message.
@@ -144,6 +151,13 @@ struct Whole<'a> {
     message: Message<'a>,
     /// From the client to the server.
     from_client: bool,
+}
+
+impl Whole<'_> {
+    /// Not all of it was captured, as far as it is kept.
+    fn is_cut(&self) -> bool {
+        self.message.bytes.len() < self.message.len.unwrap_or(0).min(MOST_BYTES)
+    }
 }
 
 impl Commands {
@@ -182,14 +196,26 @@ impl Commands {
             psn: bth.psn().0,
             time,
             frame,
+            place: record.interface,
             payload: d.payload(),
             len: d.payload_len(),
             reth: d.get(),
+            aeth: d.get(),
         };
+        /// The headers that tell a protocol are no longer.
+        const TELLING: usize = 80;
         let is_known = self.ways.contains_key(&packet.key);
         let may_begin = shape.begins && shape.operation == Some(Operation::Send);
+        let is_cut = packet.payload.len() < TELLING.min(packet.len as usize);
+        if !is_known && may_begin && is_cut && packet.protocol().is_none() {
+            self.cut_unknown += 1;
+        }
         // Most packets of a capture are of no such connection: their ICRCs need no look.
-        if is_known || may_begin && packet.protocol().is_some() {
+        let may_bind = || {
+            shape.operation == Some(Operation::Acknowledge)
+                && !self.half_known.answered_by(packet.key).is_empty()
+        };
+        if is_known || may_begin && packet.protocol().is_some() || may_bind() {
             if !self.doubt.accepts(d) || !is_known && !self.finds(&packet) {
                 return;
             }
@@ -224,7 +250,7 @@ impl Commands {
             let to = Key { src: dst, dst: src, qp: rep.local_qpn().0 };
             if let Some(at) = self.add(to, (protocol, by), time, frame) {
                 self.named.add([(dst, rep.remote_comm_id().0), (src, rep.local_comm_id().0)], at);
-                self.bind(at, request.qp);
+                self.bind(at, request.qp, time);
             }
         }
     }
@@ -252,9 +278,9 @@ impl Commands {
     }
 
     /// The client's queue pair of a connection is known.
-    fn bind(&mut self, at: usize, client_qp: u32) {
+    fn bind(&mut self, at: usize, client_qp: u32, time: i64) {
         let of = &mut self.all[at];
-        of.client_qp = Some(client_qp);
+        (of.client_qp, of.bound_at) = (Some(client_qp), time);
         let (client, server) = (of.client, of.server);
         self.half_known.remove(client, server, at);
         self.ways.insert(Key { src: server, dst: client, qp: client_qp }, Way::new(Role::ToClient(at)));
@@ -262,6 +288,9 @@ impl Commands {
 
     /// Whether a packet of a direction that is not known begins a connection, or is the reply on one.
     fn finds(&mut self, packet: &Packet<'_>) -> bool {
+        if packet.shape.operation == Some(Operation::Acknowledge) {
+            return self.is_acknowledged_by(packet);
+        }
         let Some(protocol) = packet.protocol() else { return false };
         let mut said = std::mem::take(&mut self.said);
         let waiting = self.half_known.answered_by(packet.key);
@@ -283,7 +312,7 @@ impl Commands {
         self.said = said;
         match (first, second) {
             (Some(at), None) => {
-                self.bind(at, packet.key.qp);
+                self.bind(at, packet.key.qp, packet.time);
                 true
             }
             (None, _) if is_request => {
@@ -294,10 +323,35 @@ impl Commands {
         }
     }
 
+    /// Whether an acknowledgement of a direction that is not known fits the packets of one connection alone.
+    fn is_acknowledged_by(&mut self, packet: &Packet<'_>) -> bool {
+        if !packet.aeth.is_some_and(|aeth| aeth.syndrome().is_ack()) {
+            return false;
+        }
+        let waiting = self.half_known.answered_by(packet.key).iter().copied();
+        let mut found = waiting.filter(|&at| {
+            let way = self.ways.get(&self.all[at].key_to_server());
+            way.is_some_and(|way| way.transfers.requests.has_sent(packet.psn))
+        });
+        let (Some(at), None) = (found.next(), found.next()) else { return false };
+        self.bind(at, packet.key.qp, packet.time);
+        true
+    }
+
     fn on_packet(&mut self, packet: &Packet<'_>) {
         let Some(operation) = packet.shape.operation else { return };
         let Some(way) = self.ways.get_mut(&packet.key) else { return };
-        way.transfers.see(operation, packet.psn, packet.time);
+        let seen = way.transfers.see(operation, (packet.psn, packet.time, packet.place), packet.reth);
+        if seen == Seen::Copy {
+            return;
+        }
+        let (Role::ToServer(at) | Role::ToClient(at)) = way.role;
+        if let Some(back) = self.all[at].key_back(matches!(way.role, Role::ToServer(_)))
+            && let Some(back) = self.ways.get_mut(&back)
+        {
+            back.transfers.hear(operation, (packet.psn, packet.time), seen, packet.aeth);
+        }
+        let Some(way) = self.ways.get_mut(&packet.key) else { return };
         match (operation, way.role) {
             (Operation::Send, _) => self.on_send(packet),
             (Operation::ReadRequest, role) => self.on_read_request(packet, role),
@@ -390,7 +444,7 @@ impl Commands {
         said.clear();
         let of = &mut self.all[at];
         of.read(whole, &mut said);
-        if said.is_empty() && whole.message.bytes.len() < whole.message.len.unwrap_or(0).min(MOST_BYTES) {
+        if said.is_empty() && whole.is_cut() {
             self.cut_messages += 1;
         }
         let ways = [Some(of.key_to_server()), of.key_to_client()];

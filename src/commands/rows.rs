@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     dissect::Address,
-    follow::{Ending, Sums, Time, recovery, shares},
+    follow::{Ending, Sums, Time, shares, trouble},
     report::{
         ApplicationBy, Summary,
         field::{Types, records},
@@ -49,6 +49,8 @@ records! {
         pub findings: Vec<String>,
         /// Messages that were not captured far enough to be read.
         pub cut_messages: u64,
+        /// SENDs that may begin commands, and are cut before what would tell it.
+        pub cut_unknown: u64,
         /// Packets that were read although their ICRC is wrong: most of the capture's are, which something on the way to it rewrote.
         pub wrong_icrc_read: u64,
         /// Packets that were not read because their ICRC is wrong: they are corrupt.
@@ -105,14 +107,20 @@ records! {
     /// What the time of commands went to. The parts add up to the whole.
     #[derive(Copy)]
     pub struct TimeRow {
-        /// From the first packet of the command to the last one of its answer, in nanoseconds, of all commands together.
+        /// From the first packet of the command to the last one of its answer, in nanoseconds; of several commands, all of them together.
         pub latency_ns: u64,
         /// The server, and the network behind the tap.
         pub server_ns: u64,
+        /// The same of the client, where the server asked.
+        pub client_ns: u64,
         /// Data was on its way: from the first READ request or packet of data to the last, but for recovery.
         pub data_ns: u64,
-        /// The connection recovered from losses.
+        /// Packets were sent again: after losses, or after a timeout.
         pub recovering_ns: u64,
+        /// A receiver was not ready (RNR NAK), but for recovery.
+        pub not_ready_ns: u64,
+        /// The server or data, which cannot be told apart: what says where the data is was not captured.
+        pub unknown_ns: u64,
     }
 
     /// Commands of one kind.
@@ -204,15 +212,30 @@ records! {
 
 impl From<Time> for TimeRow {
     fn from(time: Time) -> TimeRow {
-        let Time { latency, recovering, data, controller } = time;
-        TimeRow { latency_ns: latency, server_ns: controller, data_ns: data, recovering_ns: recovering }
+        let Time { latency, recovering, not_ready, data, controller, asked_back, unknown, .. } = time;
+        TimeRow {
+            latency_ns: latency,
+            server_ns: controller,
+            client_ns: asked_back,
+            data_ns: data,
+            recovering_ns: recovering,
+            not_ready_ns: not_ready,
+            unknown_ns: unknown,
+        }
     }
 }
 
 impl TimeRow {
     /// The parts as shares, the largest first, as "server 82 %, data 18 %".
     pub fn sentence(&self) -> String {
-        let parts = [("server", self.server_ns), ("data", self.data_ns), ("recovery", self.recovering_ns)];
+        let parts = [
+            ("server", self.server_ns),
+            ("client", self.client_ns),
+            ("data", self.data_ns),
+            ("recovery", self.recovering_ns),
+            ("not ready", self.not_ready_ns),
+            ("not known", self.unknown_ns),
+        ];
         shares(self.latency_ns, parts)
     }
 }
@@ -222,12 +245,15 @@ impl Report {
     pub fn sentence(&self) -> String {
         let completed: u64 = self.connections.iter().map(|of| of.completed).sum();
         let size: u64 = self.operations.iter().fold(0, |sum, of| of.size_bytes.saturating_add(sum));
-        format!(
-            "{}, {}; {} read, written or sent",
-            several(self.connections.len() as u64, "connection"),
-            several(completed, "command"),
-            bytes(size),
-        )
+        // Where messages are cut, their sizes may be, too.
+        let is_cut = self.cut_messages > 0 || self.connections.iter().any(|of| of.time.unknown_ns > 0);
+        let size = match (is_cut, size) {
+            (true, 0) => "how much they read, wrote or sent is not known".to_owned(),
+            (true, size) => format!("at least {} read, written or sent", bytes(size)),
+            (false, size) => format!("{} read, written or sent", bytes(size)),
+        };
+        let connections = several(self.connections.len() as u64, "connection");
+        format!("{connections}, {}; {size}", several(completed, "command"))
     }
 }
 
@@ -257,6 +283,7 @@ pub(super) fn report(all: Commands) -> Report {
         commands: all.done.iter().filter_map(command).collect(),
         findings: Vec::new(),
         cut_messages: all.cut_messages,
+        cut_unknown: all.cut_unknown,
         wrong_icrc_read: all.doubt.read,
         wrong_icrc: all.doubt.refused,
         not_followed: all.not_followed,
@@ -364,7 +391,7 @@ fn findings(report: &Report, shown: &[&Conversation], end: i64) -> Vec<String> {
                 Ending::wait_words(of.ended, (open.start, end), "connection", side),
             ));
         }
-        all.extend(recovery(&who(at), row.time.recovering_ns, row.time.latency_ns));
+        all.extend(trouble(&who(at), &of.sums.time));
     }
     for row in &report.failed {
         all.push(format!(

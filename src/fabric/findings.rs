@@ -70,6 +70,35 @@ pub(super) fn findings(
             first.mlid,
         ));
     }
+    let mut down = report.links.iter().filter(|link| link.state.as_deref() == Some("down"));
+    if let Some(first) = down.next() {
+        let all = 1 + down.count() as u64;
+        let others = if all > 1 { format!(", and {} more", count(all - 1)) } else { String::new() };
+        findings.push(format!(
+            "{} down: {} port {} to {} port {}{others}.",
+            plural(all, "link is", "links are"),
+            first.a,
+            first.a_port,
+            first.b,
+            first.b_port
+        ));
+        let cut_off = report.nodes.iter().filter(|node| {
+            let mut of_node = report
+                .links
+                .iter()
+                .filter(|link| link.a_guid == node.guid || link.b_guid == node.guid)
+                .peekable();
+            of_node.peek().is_some() && of_node.all(|link| link.state.as_deref() == Some("down"))
+        });
+        let names: Vec<&str> = cut_off.map(|node| node.name.as_str()).collect();
+        if !names.is_empty() {
+            const NAMED: usize = 4;
+            let more = names.len().saturating_sub(NAMED);
+            let others = if more > 0 { format!(", and {more} more") } else { String::new() };
+            let which = names.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+            findings.push(format!("All links are down of {which}{others}: no packet gets there any more."));
+        }
+    }
     let mut slower = report.links.iter().filter(|link| link.is_slower == Some(true));
     if let Some(first) = slower.next() {
         let more = slower.count();

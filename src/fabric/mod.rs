@@ -4,6 +4,7 @@
 //! What a subnet manager asks on directed routes says where each node is; what it asks by LIDs, what it sets, and the tables of subnet
 //! administration say the rest. Only answers count: a question shows what somebody wants, not what is.
 
+mod copies;
 mod counters;
 mod findings;
 mod multicast;
@@ -23,6 +24,7 @@ use crate::{
     opcode::Opcode,
     wire::*,
 };
+use copies::Copies;
 use counters::{Counters, has_counters};
 use nodes::{Attribute, Link, Node, Nodes};
 use operations::Operations;
@@ -60,6 +62,7 @@ pub struct Fabric {
     segments: Segments,
     span: Option<[i64; 2]>,
     datagrams: u64,
+    copies: Copies,
     doubt: Doubt,
     cut: u64,
     left_out: u64,
@@ -129,7 +132,7 @@ impl Fabric {
             self.cut += 1;
             return;
         }
-        if !self.doubt.accepts(d) {
+        if !self.doubt.accepts(d) || self.copies.has(([from, to], payload), record.interface, time) {
             return;
         }
         self.datagrams += 1;

@@ -63,7 +63,7 @@ pub(super) fn report(mut fabric: Fabric) -> Report {
         nodes: fabric
             .nodes
             .iter()
-            .map(|(guid, node)| node_row(guid, node, lids.get(&guid).copied()))
+            .map(|(guid, node)| node_row(&fabric, guid, node, lids.get(&guid).copied()))
             .collect(),
         links: fabric.nodes.links().map(|(a, b)| link_row(&fabric, &ways, a, b)).collect(),
         managers: managers(&fabric),
@@ -118,10 +118,25 @@ pub(super) fn report(mut fabric: Fabric) -> Report {
     report
 }
 
-fn node_row(guid: u64, node: &Node, lid: Option<u16>) -> NodeRow {
+fn info_of(fabric: &Fabric, end: Link) -> Option<PortInfo> {
+    fabric.nodes.get(end.node)?.ports.get(&end.port)?.info
+}
+
+fn is_down(info: Option<PortInfo>) -> bool {
+    info.is_some_and(|info| info.port_state() == PortState::DOWN)
+}
+
+fn node_row(fabric: &Fabric, guid: u64, node: &Node, lid: Option<u16>) -> NodeRow {
     let info = node.info.unwrap_or_default();
-    let asked = node.ports.iter().filter(|(port, _)| **port > 0).filter_map(|(_, port)| port.info);
-    let active = asked.clone().filter(|info| info.port_state() == PortState::ACTIVE).count() as u32;
+    let asked = node.ports.iter().filter(|(port, _)| **port > 0);
+    let asked = asked.filter_map(|(&port, of)| Some((port, of.info?)));
+    // A node that is cut off says no more: what the other end of its link says counts, too.
+    let is_cut_off = |port: u8| {
+        is_down(fabric.nodes.behind(Link { node: guid, port }).and_then(|peer| info_of(fabric, peer)))
+    };
+    let is_active =
+        |(port, info): &(u8, PortInfo)| info.port_state() == PortState::ACTIVE && !is_cut_off(*port);
+    let active = asked.clone().filter(is_active).count() as u32;
     let routed = node.routes.values().flatten().filter(|port| **port != 0xff).count() as u32;
     NodeRow {
         guid: hex(guid),
@@ -169,14 +184,16 @@ fn port_row(fabric: &Fabric, guid: u64, node: &Node, number: u8, port: &Port) ->
 }
 
 fn link_row(fabric: &Fabric, ways: &routes::Ways, a: Link, b: Link) -> LinkRow {
-    let info = |end: Link| fabric.nodes.get(end.node)?.ports.get(&end.port)?.info;
-    let (at_a, at_b) = (info(a), info(b));
-    let any = at_a.or(at_b);
+    let (at_a, at_b) = (info_of(fabric, a), info_of(fabric, b));
+    // An end that cannot be asked any more said last that it was up.
+    let any = [at_a, at_b].into_iter().find(|info| is_down(*info)).flatten().or(at_a).or(at_b);
+    let is_up = !any.is_none_or(|info| is_down(Some(info)));
     let pairs = |end: Link| {
         let has_table = fabric.nodes.get(end.node).is_some_and(|node| !node.routes.is_empty());
         (has_table && !ways.is_too_much).then(|| ways.pairs_over.get(&end).copied().unwrap_or(0))
     };
-    let is_slower = at_a.zip(at_b).map(|(a, b)| {
+    // Of a link that is down, the speed means nothing.
+    let is_slower = at_a.zip(at_b).filter(|_| is_up).map(|(a, b)| {
         let (of_a, of_b) = (best(&a), best(&b));
         let (lanes, rank) = now(&a);
         lanes < of_a.0.min(of_b.0) || rank < of_a.1.min(of_b.1)
@@ -189,8 +206,8 @@ fn link_row(fabric: &Fabric, ways: &routes::Ways, a: Link, b: Link) -> LinkRow {
         b: name_of(b.node, fabric.nodes.get(b.node)),
         b_port: b.port,
         state: any.map(|info| word(PortState::SHOW, info.port_state().0.into())),
-        lanes: any.and_then(|info| info.link_width_active().lanes()),
-        lane_mbit_s: any.and_then(|info| lane_mbit(&info)),
+        lanes: any.filter(|_| is_up).and_then(|info| info.link_width_active().lanes()),
+        lane_mbit_s: any.filter(|_| is_up).and_then(|info| lane_mbit(&info)),
         is_slower,
         pairs_from_a: pairs(a),
         pairs_from_b: pairs(b),

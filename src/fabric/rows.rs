@@ -459,6 +459,12 @@ impl CounterRow {
 }
 
 impl Report {
+    /// Those of its findings that are trouble: the last one tells what was put together, where that is.
+    pub fn troubles(&self) -> &[String] {
+        let told = usize::from(self.transfers > 0);
+        &self.findings[..self.findings.len().saturating_sub(told)]
+    }
+
     /// What the capture shows, in a sentence.
     pub fn sentence(&self) -> String {
         let is = |kind: &str| self.nodes.iter().filter(|node| node.kind == kind).count() as u64;

@@ -11,6 +11,6 @@ mod ways;
 pub(crate) use directions::Directions;
 pub(crate) use doubt::{Doubt, Turn};
 pub(crate) use endings::{Ending, Named};
-pub(crate) use progress::Progress;
-pub(crate) use time::{Sums, Time, recovery, shares};
+pub(crate) use progress::{Progress, Seen};
+pub(crate) use time::{Sums, Time, shares, trouble};
 pub(crate) use ways::{HalfKnown, Key, Requests, Transfers};

@@ -1,15 +1,24 @@
 //! What the time of commands went to, and how that reads.
 
-use super::progress::{Progress, union};
+use super::progress::{Progress, Why, union};
 use crate::{analyze::metric::latency::Distribution, report::units::percent};
 
 /// What the time of commands went to, in nanoseconds: the parts add up to the whole.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Time {
     pub(crate) latency: u64,
+    /// Packets were sent again; but for those of a receiver that was not ready.
     pub(crate) recovering: u64,
+    /// The part of it in which the capture shows that packets were lost.
+    pub(crate) losing: u64,
+    /// A receiver was not ready.
+    pub(crate) not_ready: u64,
     pub(crate) data: u64,
     pub(crate) controller: u64,
+    /// Who asked, where the controller or the server did: it answers.
+    pub(crate) asked_back: u64,
+    /// What the rest went to cannot be told: where its data is was not captured.
+    pub(crate) unknown: u64,
 }
 
 /// Commands of one kind.
@@ -18,6 +27,8 @@ pub(crate) struct Sums {
     pub(crate) latency: Distribution,
     pub(crate) time: Time,
     pub(crate) bytes: u64,
+    /// Those of commands that failed.
+    pub(crate) failed_bytes: u64,
     pub(crate) failed: u64,
     pub(crate) first: i64,
     pub(crate) last: i64,
@@ -25,20 +36,36 @@ pub(crate) struct Sums {
 
 impl Time {
     /// From a command's first packet to its answer, with the time of its last packet between; `moving`: from the first packet of data to the
-    /// last. Recovery goes before data, data before the controller.
+    /// last. Recovery goes before a receiver that is not ready, that before data, data before the controller.
     pub(crate) fn cut<'a>(
         [start, sent, end]: [i64; 3],
         moving: Option<(i64, i64)>,
         progress: impl Iterator<Item = &'a Progress>,
     ) -> Time {
-        let mut recovering: Vec<(i64, i64)> =
+        let repeated: Vec<(i64, i64, Why)> =
             progress.flat_map(|one| one.within(start, end).collect::<Vec<_>>()).collect();
+        let of = |is: fn(Why) -> bool| -> Vec<(i64, i64)> {
+            repeated.iter().filter(|(.., why)| is(*why)).map(|&(from, to, _)| (from, to)).collect()
+        };
         let latency = end.saturating_sub(start).max(0) as u64;
-        let recovered = union(&mut recovering).min(latency);
-        recovering.extend(moving);
-        recovering.push((start, sent));
-        let both = union(&mut recovering).min(latency);
-        Time { latency, recovering: recovered, data: both - recovered, controller: latency - both }
+        let length = |intervals: &mut Vec<(i64, i64)>| union(intervals).min(latency);
+        let losing = length(&mut of(|why| why == Why::Lost));
+        let mut all = of(|why| why != Why::NotReady);
+        let recovering = length(&mut all);
+        all.extend(of(|why| why == Why::NotReady));
+        let again = length(&mut all);
+        all.extend(moving);
+        all.push((start, sent));
+        let both = length(&mut all);
+        Time {
+            latency,
+            recovering,
+            losing,
+            not_ready: again - recovering,
+            data: both - again,
+            controller: latency - both,
+            ..Time::default()
+        }
     }
 
     /// The times of a capture may say anything: sums end at the largest number.
@@ -46,6 +73,10 @@ impl Time {
         let grow = |to: &mut u64, more: u64| *to = to.saturating_add(more);
         grow(&mut self.latency, other.latency);
         grow(&mut self.recovering, other.recovering);
+        grow(&mut self.losing, other.losing);
+        grow(&mut self.not_ready, other.not_ready);
+        grow(&mut self.asked_back, other.asked_back);
+        grow(&mut self.unknown, other.unknown);
         grow(&mut self.data, other.data);
         grow(&mut self.controller, other.controller);
     }
@@ -62,6 +93,9 @@ impl Sums {
         self.latency.add(time.latency);
         self.time.add(time);
         self.bytes = self.bytes.saturating_add(bytes);
+        if is_failed {
+            self.failed_bytes = self.failed_bytes.saturating_add(bytes);
+        }
         self.failed += u64::from(is_failed);
     }
 
@@ -73,19 +107,27 @@ impl Sums {
 }
 
 /// Parts of a time as shares, the largest first, as "server 82 %, data 18 %".
-pub(crate) fn shares(latency_ns: u64, mut parts: [(&str, u64); 3]) -> String {
+pub(crate) fn shares<const N: usize>(latency_ns: u64, mut parts: [(&str, u64); N]) -> String {
     let share = |ns: u64| percent(ns as f64 / latency_ns.max(1) as f64);
     parts.sort_by_key(|&(_, ns)| std::cmp::Reverse(ns));
     let shown = parts.iter().filter(|(_, ns)| *ns > 0);
     shown.map(|&(name, ns)| format!("{name} {}", share(ns))).collect::<Vec<_>>().join(", ")
 }
 
-/// What to say of who lost more than a twentieth of the time of its commands to recovery.
-pub(crate) fn recovery(who: &str, recovering_ns: u64, latency_ns: u64) -> Option<String> {
-    let share = percent(recovering_ns as f64 / latency_ns.max(1) as f64);
-    (recovering_ns > latency_ns / 20).then(|| {
-        format!(
-            "{who}: {share} of the time of its commands went to recovery from losses: the network, see rdmawire analyze"
-        )
-    })
+/// What to say of who lost more than a twentieth of the time of its commands to packets that were sent again.
+pub(crate) fn trouble<'a>(who: &'a str, time: &Time) -> impl Iterator<Item = String> + use<'a> {
+    let Time { latency, recovering, losing, not_ready, .. } = *time;
+    let say = move |ns: u64, to: &str| {
+        let share = percent(ns as f64 / latency.max(1) as f64);
+        (ns > latency / 20).then(|| format!("{who}: {share} of the time of its commands went to {to}"))
+    };
+    // What is not proved is not said.
+    let why = match losing > recovering / 2 {
+        true => "recovery from losses: the network, see rdmawire analyze",
+        false => {
+            "packets that were sent again without a NAK: they were lost behind the tap, or their acknowledgement was, or the receiver was too slow; see rdmawire analyze"
+        }
+    };
+    let of_receiver = "a receiver that was not ready (RNR NAK): the receiving application, not the network; post receive buffers earlier";
+    [say(recovering, why), say(not_ready, of_receiver)].into_iter().flatten()
 }

@@ -5,8 +5,15 @@ use std::{
     hash::RandomState,
 };
 
-use super::Progress;
-use crate::{dissect::Address, opcode::Operation, wire::Reth};
+use super::{
+    Progress, Seen,
+    progress::{Answer, Why},
+};
+use crate::{
+    dissect::Address,
+    opcode::Operation,
+    wire::{Acknowledgement, Aeth, NakCode, Reth},
+};
 
 /// Packets from one address to a queue pair of another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -95,11 +102,41 @@ impl<I> Default for Transfers<I> {
 }
 
 impl<I: Copy> Transfers<I> {
-    /// A packet in its PSN space.
-    pub(crate) fn see(&mut self, operation: Operation, psn: u32, time: i64) {
+    /// A packet in its PSN space, captured at this place.
+    pub(crate) fn see(
+        &mut self,
+        operation: Operation,
+        (psn, time, place): (u32, i64, u16),
+        reth: Option<&Reth>,
+    ) -> Seen {
         match operation {
-            Operation::Send | Operation::Write | Operation::ReadRequest => self.requests.see(psn, time),
-            Operation::ReadResponse => self.responses.see(psn, time),
+            Operation::Send | Operation::Write => self.requests.see(psn, time, place, 1),
+            Operation::ReadRequest => self.requests.see(psn, time, place, reth.map_or(1, most_psns)),
+            Operation::ReadResponse => self.responses.see(psn, time, place, 1),
+            _ => Seen::New,
+        }
+    }
+
+    /// A packet of the opposite way: what it says of the packets of this one.
+    pub(crate) fn hear(
+        &mut self,
+        operation: Operation,
+        (psn, time): (u32, i64),
+        seen: Seen,
+        aeth: Option<&Aeth>,
+    ) {
+        match operation {
+            Operation::Acknowledge => {
+                let answer = match aeth.map(|aeth| aeth.syndrome().meaning()) {
+                    Some(Acknowledgement::RnrNak { .. }) => Answer::Again(Why::NotReady),
+                    Some(Acknowledgement::Nak(NakCode::PsnSequenceError)) => Answer::Again(Why::Lost),
+                    Some(Acknowledgement::Ack { .. }) => Answer::Came,
+                    _ => return,
+                };
+                self.requests.answer(psn, time, answer);
+            }
+            Operation::ReadResponse => self.requests.answer(psn, time, Answer::Came),
+            Operation::ReadRequest if seen == Seen::Again => self.responses.ask(psn),
             _ => {}
         }
     }
@@ -108,12 +145,10 @@ impl<I: Copy> Transfers<I> {
     pub(crate) fn await_read(&mut self, psn: u32, reth: &Reth, command: I) {
         /// READs that are on their way.
         const KEPT: usize = 256;
-        /// No path MTU is smaller: there are at most so many PSNs.
-        const LEAST_MTU: u32 = 256;
         if self.reads.len() == KEPT {
             self.reads.pop_front();
         }
-        self.reads.push_back((psn, reth.dma_len().div_ceil(LEAST_MTU).max(1), command));
+        self.reads.push_back((psn, most_psns(reth), command));
     }
 
     /// The command whose data a READ response with this PSN carries, and whether it is the first one.
@@ -122,4 +157,11 @@ impl<I: Copy> Transfers<I> {
         let read = self.reads.iter().rev().find(|(first, psns, _)| distance(*first) < *psns);
         read.map(|&(first, _, command)| (command, psn == first))
     }
+}
+
+/// The responses to a READ are at most so many.
+fn most_psns(reth: &Reth) -> u32 {
+    /// No path MTU is smaller.
+    const LEAST_MTU: u32 = 256;
+    reth.dma_len().div_ceil(LEAST_MTU).max(1)
 }

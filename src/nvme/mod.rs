@@ -18,7 +18,7 @@ use std::{
 use crate::{
     capture::Record,
     dissect::{Address, Dissection},
-    follow::{Directions, Doubt, Ending, HalfKnown, Key, Named, Requests, Sums, Transfers, Turn},
+    follow::{Directions, Doubt, Ending, HalfKnown, Key, Named, Requests, Seen, Sums, Transfers, Turn},
     opcode::{Operation, Service, Shape},
     wire::{self, Aeth, Bth, CmRep, CmReq, NvmeCmReq, Reth},
 };
@@ -107,11 +107,13 @@ struct Packet<'a> {
     psn: u32,
     time: i64,
     frame: u64,
+    /// Where it was captured.
+    place: u16,
     payload: &'a [u8],
     /// Of the payload, captured or not.
     len: u32,
     reth: Option<&'a Reth>,
-    is_nak: bool,
+    aeth: Option<&'a Aeth>,
 }
 
 impl Commands {
@@ -152,10 +154,11 @@ impl Commands {
             psn: bth.psn().0,
             time,
             frame,
+            place: record.interface,
             payload: d.payload(),
             len: d.payload_len(),
             reth: d.get(),
-            is_nak: d.get::<Aeth>().is_some_and(|aeth| aeth.syndrome().is_nak()),
+            aeth: d.get(),
         });
     }
 
@@ -227,8 +230,17 @@ impl Commands {
             return;
         }
         let Some(way) = self.ways.get_mut(&packet.key) else { return };
-        way.transfers.see(operation, packet.psn, packet.time);
-        match way.role {
+        let seen = way.transfers.see(operation, (packet.psn, packet.time, packet.place), packet.reth);
+        if seen == Seen::Copy {
+            return;
+        }
+        let role = way.role;
+        if let Some(back) = self.queues[role.queue()].key_back(matches!(role, Role::ToController(_)))
+            && let Some(back) = self.ways.get_mut(&back)
+        {
+            back.transfers.hear(operation, (packet.psn, packet.time), seen, packet.aeth);
+        }
+        match role {
             Role::ToController(at) => self.on_to_controller(at, packet, operation),
             Role::ToHost(at) => self.on_to_host(at, packet, operation),
         }
@@ -257,7 +269,7 @@ impl Commands {
         };
         let is_of = |&&at: &&usize| match &response {
             Some(response) => self.queues[at].has_open(response.id()),
-            None if operation == Operation::Acknowledge && !packet.is_nak => {
+            None if operation == Operation::Acknowledge && !packet.is_nak() => {
                 let to = Key { src: dst, dst: src, qp: self.queues[at].controller_qp };
                 self.ways.get(&to).is_some_and(|way| way.transfers.requests.has_sent(packet.psn))
             }
@@ -359,6 +371,10 @@ impl Commands {
 }
 
 impl Packet<'_> {
+    fn is_nak(&self) -> bool {
+        self.aeth.is_some_and(|aeth| aeth.syndrome().is_nak())
+    }
+
     /// Whether it is as long as a command.
     fn may_be_command(&self, operation: Operation) -> bool {
         operation == Operation::Send && self.shape.begins && self.len as usize >= capsule::SQE

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     dissect::Address,
-    follow::{Ending, Progress, Sums, Time},
+    follow::{Ending, Key, Progress, Sums, Time},
     wire::{NvmeConnectData, Reth},
 };
 
@@ -195,6 +195,15 @@ impl Queue {
     /// It ended: the first sign of that counts.
     pub(super) fn end(&mut self, ending: Ending) {
         self.ended.get_or_insert(ending);
+    }
+
+    /// The key of what is sent back to who sent towards the controller, or towards the host.
+    pub(super) fn key_back(&self, was_to_controller: bool) -> Option<Key> {
+        let (host, controller) = (self.host, self.controller);
+        match was_to_controller {
+            true => Some(Key { src: controller, dst: host, qp: self.host_qp? }),
+            false => Some(Key { src: host, dst: controller, qp: self.controller_qp }),
+        }
     }
 
     pub(super) fn has_open(&self, id: u16) -> bool {

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     dissect::Address,
-    follow::{Ending, Sums, Time, recovery, shares},
+    follow::{Ending, Sums, Time, shares, trouble},
     report::{
         DataDirection, Summary,
         field::{Types, records},
@@ -218,14 +218,16 @@ records! {
     /// What the time of commands went to. The parts add up to the whole.
     #[derive(Copy)]
     pub struct TimeRow {
-        /// From the first packet of the command to its response, in nanoseconds, of all commands together.
+        /// From the first packet of the command to its response, in nanoseconds; of several commands, all of them together.
         pub latency_ns: u64,
         /// The controller, and the network behind the tap.
         pub controller_ns: u64,
         /// Data was on its way: from the first READ request or packet of data to the last, but for recovery.
         pub data_ns: u64,
-        /// The connection recovered from losses.
+        /// Packets were sent again: after losses, or after a timeout.
         pub recovering_ns: u64,
+        /// A receiver was not ready (RNR NAK), but for recovery.
+        pub not_ready_ns: u64,
     }
 
     /// Commands of one kind to one namespace.
@@ -252,6 +254,8 @@ records! {
         pub failed: u64,
         /// Bytes of data that were captured on their way.
         pub data_bytes: u64,
+        /// Those of commands that failed.
+        pub failed_data_bytes: u64,
         /// Blocks that commands without an error named; `None` of commands that name none.
         pub blocks: Option<u64>,
         /// Bytes of these blocks; `None` where the size of the namespace's blocks is not known.
@@ -317,24 +321,35 @@ records! {
 
 impl From<Time> for TimeRow {
     fn from(time: Time) -> TimeRow {
-        let Time { latency, recovering, data, controller } = time;
-        TimeRow { latency_ns: latency, controller_ns: controller, data_ns: data, recovering_ns: recovering }
+        let Time { latency, recovering, not_ready, data, controller, .. } = time;
+        TimeRow {
+            latency_ns: latency,
+            controller_ns: controller,
+            data_ns: data,
+            recovering_ns: recovering,
+            not_ready_ns: not_ready,
+        }
     }
 }
 
 impl TimeRow {
     /// The parts as shares, the largest first, as "controller 82 %, data 18 %".
     pub fn sentence(&self) -> String {
-        let parts =
-            [("controller", self.controller_ns), ("data", self.data_ns), ("recovery", self.recovering_ns)];
+        let parts = [
+            ("controller", self.controller_ns),
+            ("data", self.data_ns),
+            ("recovery", self.recovering_ns),
+            ("not ready", self.not_ready_ns),
+        ];
         shares(self.latency_ns, parts)
     }
 }
 
 impl OperationRow {
-    /// Bytes of the blocks that it moves, or of data, where that is not known.
+    /// Bytes of the blocks that it moves, or of data, where that is not known: of commands that did not fail.
     pub fn bytes(&self) -> u64 {
-        self.block_bytes.filter(|_| self.direction != DataDirection::None).unwrap_or(self.data_bytes)
+        let of_blocks = self.block_bytes.filter(|_| self.direction != DataDirection::None);
+        of_blocks.unwrap_or(self.data_bytes.saturating_sub(self.failed_data_bytes))
     }
 }
 
@@ -359,7 +374,9 @@ impl Report {
     pub fn sentence(&self) -> String {
         let completed: u64 = self.queues.iter().map(|queue| queue.completed).sum();
         let of = |direction: DataDirection| {
-            let rows = self.operations.iter().filter(|row| row.direction == direction && !row.is_admin);
+            // Data of a Connect is no data of a volume; nor is that of commands that failed.
+            let is_io = |row: &&OperationRow| !row.is_admin && row.namespace.is_some_and(|id| id != 0);
+            let rows = self.operations.iter().filter(|row| row.direction == direction).filter(is_io);
             rows.map(OperationRow::bytes).sum::<u64>()
         };
         format!(
@@ -547,6 +564,7 @@ fn operation_row((kind, sums): (&Kind, &Sums), all: &Commands, known: &Known<'_>
         completed: sums.latency.count(),
         failed: sums.failed,
         data_bytes: sums.bytes,
+        failed_data_bytes: sums.failed_bytes,
         blocks,
         block_bytes,
         per_second,
@@ -621,6 +639,24 @@ fn findings(report: &Report, shown: &[&Queue], end: i64) -> Vec<String> {
                 ));
             }
         }
+        if let Some(Ending { time, frame, by: Some(by) }) = queue.ended
+            && by == queue.controller
+            && queue.first.is_some()
+        {
+            let silent = u64::try_from(time.saturating_sub(queue.last)).unwrap_or(0);
+            let limit = row.keep_alive_ms.map(|ms| u64::from(ms) * 1_000_000).filter(|&ns| ns > 0);
+            let why = match limit.filter(|&limit| silent >= limit) {
+                Some(limit) => format!(
+                    ": no Keep Alive came within its timeout of {}, so the host stood still, or its commands were lost",
+                    duration(limit)
+                ),
+                None => String::new(),
+            };
+            all.push(format!(
+                "{who}: the controller closed the queue [frame {frame}], {} after the last command or response{why}",
+                duration(silent)
+            ));
+        }
         if row.full_ratio.is_some_and(|ratio| ratio > 0.05) {
             all.push(format!(
                 "{who}: the queue was full for {} of the time with commands outstanding: its {} entries limit it, more entries or queues help",
@@ -628,7 +664,7 @@ fn findings(report: &Report, shown: &[&Queue], end: i64) -> Vec<String> {
                 count(row.entries.unwrap_or(0).into()),
             ));
         }
-        all.extend(recovery(&who, row.time.recovering_ns, row.time.latency_ns));
+        all.extend(trouble(&who, &queue.sums.time));
     }
     all.extend(identity::findings(report));
     for row in &report.failed {

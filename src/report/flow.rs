@@ -234,9 +234,10 @@ records! {
 }
 
 impl Losses {
-    /// Packets lost on the network, wherever; losses of the capture do not count.
+    /// Packets lost on the network, wherever. Losses of the capture do not count, nor acknowledgements that were lost: these are packets of
+    /// the other direction, and what they acknowledge arrived.
     pub fn on_network(&self) -> Option<Bounds> {
-        let places = [self.upstream, self.downstream, self.ack_path, self.corrupt, self.trimmed];
+        let places = [self.upstream, self.downstream, self.corrupt, self.trimmed];
         let [least, most] = places.into_iter().flatten().reduce(add)?;
         let [elsewhere, _] = self.unknown.unwrap_or_default();
         let least = least.saturating_add(elsewhere);

@@ -85,7 +85,7 @@ labels! {
         "ambiguous": "Late packets, either overtaken or retransmitted: the capture does not tell which.";
         "reused PSNs": "Packets whose PSN their sender had used for another packet: it does not conform.";
         "PSNs never seen": "PSNs between the first and the last of which no packet is in the capture.";
-        "losses": "How often packets were lost, whatever their number: a NAK, a timeout, an implied NAK or a repeated READ for which packets were retransmitted.";
+        "episodes": "How often packets were lost, whatever their number: a NAK, a timeout, an implied NAK or a repeated READ for which packets were retransmitted.";
         "before the tap": "Losses between the sender and the tap.";
         "after the tap": "Losses between the tap and the receiver.";
         "of an ACK": "The packets arrived, and their acknowledgement was lost, or came too late.";

@@ -42,6 +42,7 @@ mod renamed;
 mod render;
 #[cfg(feature = "cli")]
 mod section;
+mod see_also;
 pub mod set;
 mod setup;
 mod slow;
@@ -88,6 +89,7 @@ pub use pause_tree::*;
 pub use renamed::Renamed;
 pub(crate) use render::has;
 pub use render::{Renderer, clean, steers};
+pub use see_also::*;
 pub use setup::*;
 pub use slow::*;
 pub use telemetry::*;
@@ -123,6 +125,12 @@ head! {
         setups: Vec<Setup>,
         /// How many there are.
         setup_count: u64,
+        /// Other commands that follow what this report does not.
+        see_also: Vec<SeeAlso>,
+        /// Messages of the connection manager that were not captured as a whole: what they say is told as far as it is there.
+        setup_messages_cut: u64,
+        /// Those of them, or of what may be such messages, of which nothing could be read: there may be more set-ups.
+        setup_messages_unread: u64,
         /// Pauses per link, sender and priority, the longest first; `None` where the capture has no MAC control frame.
         pause: Option<Vec<Pause>>,
         /// Pause frames that are not as the standard has them, by what is wrong.
@@ -312,9 +320,12 @@ const SECTIONS: &[Section] = &[
     Section::new("Log", |head| head.log.iter().map(LogLine::sentence).collect())
         .titled("Logs of hosts")
         .at_most(10, |n| several(n, "more line")),
+    Section::new("Commands", |head| head.see_also.iter().map(SeeAlso::sentence).collect())
+        .titled("Commands and management"),
     Section::new("Set-up", |head| {
         let trouble = head.setups.iter().filter(|setup| setup.is_in_trouble()).map(Setup::sentence);
-        Setup::sentence_of(&head.setups, head.setup_count).into_iter().chain(trouble).collect()
+        let all = Setup::sentence_of(&head.setups, head.setup_count);
+        all.into_iter().chain(Setup::cut_words(head)).chain(trouble).collect()
     })
     .at_most(6, |n| several(n, "more set-up"))
     .titled("Connections set up")
@@ -357,9 +368,13 @@ const SECTIONS: &[Section] = &[
         Some(&head.qos).filter(|qos| !qos.dcbx.is_empty()).map(Qos::dcbx_sentence).into_iter().collect()
     })
     .only_in_text(),
-    Section::new("Pause", |head| vec![Pause::sentence_of(head.pause.as_deref(), head.why.get("pause"))])
-        .titled("Pauses")
-        .table_instead("pauses", "Pauses by link, sender and priority"),
+    // Links of InfiniBand have credits instead.
+    Section::new("Pause", |head| match (&head.pause, head.is_native()) {
+        (None, true) => Vec::new(),
+        (all, _) => vec![Pause::sentence_of(all.as_deref(), head.why.get("pause"))],
+    })
+    .titled("Pauses")
+    .table_instead("pauses", "Pauses by link, sender and priority"),
     Section::new("Pause tree", |head| {
         head.pause_tree.as_ref().and_then(PauseTree::sentence).into_iter().collect()
     })

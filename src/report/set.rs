@@ -223,7 +223,7 @@ impl Totals {
             ("flows", self.flows),
             ("errors", self.errors),
             ("warnings", self.warnings),
-            ("losses", self.loss_episodes),
+            ("episodes", self.loss_episodes),
             ("resent", self.retransmits),
             ("late", self.out_of_order),
             ("NAK", self.naks),

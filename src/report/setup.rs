@@ -3,8 +3,8 @@
 use std::{borrow::Cow, collections::BTreeMap};
 
 use super::{
-    Closing, Service, SetupOutcome, Side, Why, clean,
-    units::{duration, several},
+    Closing, Head, Service, SetupOutcome, Side, Why, clean,
+    units::{count, duration, several},
 };
 
 records! {
@@ -58,6 +58,8 @@ records! {
         pub target_ack_delay_ns: Option<u64>,
         /// REQs, or SIDR_REQs, that were sent: more than one were repeated.
         pub requests: u64,
+        /// From the first of them to the last, in nanoseconds; `None` where there is one.
+        pub asking_ns: Option<u64>,
         /// REPs, or SIDR_REPs, that were sent.
         pub replies: u64,
         /// RTUs that were sent.
@@ -84,11 +86,15 @@ records! {
         pub close_answer_ns: Option<u64>,
         /// DREQs that were sent, by both sides.
         pub disconnects: u64,
-        /// What became of an alternate path (LAP, APR); `None` where none was asked for.
+        /// What became of the last alternate path that was asked for (LAP, APR); `None` where none was.
         pub alternate_path: Option<Cow<'static, str>>,
+        /// Alternate paths that were asked for.
+        pub alternates_asked: u64,
+        /// Those of them that were refused.
+        pub alternates_refused: u64,
         /// The connection of its two flows, as a number in the list of connections; `None` without traffic.
         pub connection: Option<u32>,
-        /// Its messages: the first of each kind and side, and the last where it was repeated, counted from 1.
+        /// Its messages, counted from 1: the first 64 and the last one.
         pub frames: Vec<u64>,
         /// Why figures are missing.
         #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -149,9 +155,26 @@ impl Setup {
         }
     }
 
-    /// Whether it came to nothing, or took more than it should.
+    /// Whether it came to nothing, or took more than it should, or its end did; or something was asked for, and not given.
     pub fn is_in_trouble(&self) -> bool {
-        self.has_failed() || self.is_slow()
+        self.has_failed()
+            || self.is_slow()
+            || self.is_waiting()
+            || self.is_closing_slow()
+            || self.alternates_refused > 0
+            || self.alternate_path.as_deref() == Some("not answered")
+    }
+
+    /// Whether it was asked for again and again without an answer so far.
+    pub fn is_waiting(&self) -> bool {
+        self.outcome == SetupOutcome::Pending && self.requests > 1 && self.replies == 0 && self.waits == 0
+    }
+
+    /// Whether a DREQ was sent again, or its answer took a second or more.
+    pub fn is_closing_slow(&self) -> bool {
+        const SLOW_NS: u64 = 1_000_000_000;
+        let usual = if self.closing == Some(Closing::Crossed) { 2 } else { 1 };
+        self.disconnects > usual || self.close_answer_ns.is_some_and(|ns| ns >= SLOW_NS)
     }
 
     /// Whether it came to nothing.
@@ -196,6 +219,10 @@ impl Setup {
                 format!("answered {}, never confirmed", several(self.replies, "time"))
             }
             SetupOutcome::Resolved => format!("queue pair told{after}"),
+            SetupOutcome::Pending if self.is_waiting() => {
+                let over = self.asking_ns.map_or_else(String::new, |ns| format!(" in {}", duration(ns)));
+                format!("asked{tries}{over} without an answer so far")
+            }
             outcome => outcome.words().to_owned(),
         };
         if let Some(ns) = self.setup_ns {
@@ -209,6 +236,23 @@ impl Setup {
         }
         if let Some(ns) = self.wait_ns {
             text += &format!(", {} asked to wait up to {} longer (MRA)", self.who(None), duration(ns));
+        }
+        if self.is_closing_slow() {
+            let dreqs = several(self.disconnects, "DREQ");
+            text += &match self.close_answer_ns {
+                Some(ns) => format!(", closed with {dreqs}, answered after {}", duration(ns)),
+                None => format!(", closed with {dreqs}, never answered"),
+            };
+        }
+        if let Some(last) = &self.alternate_path {
+            let asked = several(self.alternates_asked, "alternate path");
+            text += &match self.alternates_asked {
+                1 => format!(", {asked} asked for (LAP): {last}"),
+                _ => format!(
+                    ", {asked} asked for (LAP), {} refused; the last: {last}",
+                    self.alternates_refused
+                ),
+            };
         }
         text
     }
@@ -241,6 +285,19 @@ impl Setup {
             };
         }
         Some(text)
+    }
+
+    /// What is missing of the messages of the connection manager.
+    pub fn cut_words(head: &Head) -> Option<String> {
+        let (cut, unread) = (head.setup_messages_cut, head.setup_messages_unread);
+        let unread = match unread {
+            0 => String::new(),
+            n => format!(", {} so far that nothing is known of what they set up", count(n)),
+        };
+        let messages = several(cut, "message");
+        (cut > 0).then(|| {
+            format!("{messages} of the connection manager cut by the capture{unread}: record at least 330 bytes of each frame")
+        })
     }
 
     /// What to do when a connection is refused with this reason (IBTA vol. 1, 12.6.7.2).
@@ -333,6 +390,9 @@ impl Setup {
             }
         }
     }
+
+    /// What to do when the asked side gave up with a timeout.
+    pub const ASKED_SIDE_GAVE_UP: &'static str = "the asked side waited in vain for a message of the asking side, or for its own application: see its log, and look for loss between the two (its REP, the RTU)";
 
     /// What to do when a service's queue pair is not told (SIDR).
     pub fn sidr_advice(status: u8) -> &'static str {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rdmawire::{
     capture::{self, Record, Source},
-    commands::{Commands, Report},
+    commands::{Commands, Report, TimeRow},
     dissect::{Dissection, Link, dissect},
     opcode::Operation,
     report::ApplicationBy,
@@ -27,6 +27,78 @@ fn report(name: &str, bytes: usize, is_kept: impl FnMut(u64, &Dissection<'_>) ->
         commands.push(number, record, d);
     });
     commands.finish()
+}
+
+/// What the parts of a time come to.
+fn parts(time: &TimeRow) -> u64 {
+    let TimeRow { server_ns, client_ns, data_ns, recovering_ns, not_ready_ns, unknown_ns, .. } = *time;
+    server_ns + client_ns + data_ns + recovering_ns + not_ready_ns + unknown_ns
+}
+
+/// A mirror's copies, and those of another tap, change nothing: they are no recovery, and no command or data more.
+#[test]
+fn copies_of_packets_are_none() {
+    for name in ["nfs4_basic", "iser_basic", "rds_basic"] {
+        let once = report(name, usize::MAX, |_, _| true);
+        for (interface, lag) in [(0, 2_000), (1, 20_000)] {
+            let (mut commands, mut late) = (Commands::keeping(10_000), Vec::new());
+            let mut put = |number: u64, time: i64, interface: u16, record: &Record<'_>| {
+                let record = Record { time: capture::Time(time), interface, ..*record };
+                commands.push(number, &record, &dissect(record.link, record.frame, record.wire_len));
+            };
+            let path = format!("pcaps/{name}-A.pcap.zst");
+            each_kept(
+                &path,
+                usize::MAX,
+                |_, _| true,
+                |number, record, _| {
+                    late.push((
+                        record.time.0 + lag,
+                        number,
+                        record.frame.to_vec(),
+                        record.wire_len,
+                        record.link,
+                    ));
+                    while late.first().is_some_and(|(time, ..)| *time < record.time.0) {
+                        let (time, number, frame, wire_len, link) = late.remove(0);
+                        let copy = Record { time: record.time, link, interface, wire_len, frame: &frame };
+                        put(number, time, interface, &copy);
+                    }
+                    put(number, record.time.0, 0, record);
+                },
+            );
+            let twice = commands.finish();
+            assert_eq!(counted(&once), counted(&twice), "{name} {interface}");
+            for (one, two) in once.commands.iter().zip(&twice.commands) {
+                assert_eq!(
+                    (one.time.recovering_ns, one.time.latency_ns),
+                    (two.time.recovering_ns, two.time.latency_ns)
+                );
+                assert_eq!(one.data_bytes, two.data_bytes, "{name} {one:?}");
+            }
+        }
+    }
+}
+
+/// Messages that are cut before what says where their data is do not say that the server took the time.
+#[test]
+fn what_is_cut_is_not_the_servers_time() {
+    let cut = report("nfs4_basic", 128, |_, _| true);
+    let time = cut.connections[0].time;
+    assert!(time.unknown_ns > time.server_ns && time.data_ns == 0, "{time:?}");
+    assert!(cut.sentence().contains("is not known"), "{}", cut.sentence());
+    let none = report("iser_basic", 128, |_, _| true);
+    assert!(none.connections.is_empty() && none.cut_unknown > 100, "{}", none.cut_unknown);
+}
+
+/// The first command of a capture that begins in the middle has its data, too: an acknowledgement shows the client's queue pair.
+#[test]
+fn a_capture_may_begin_in_the_middle() {
+    let whole = report("nfs4_basic", usize::MAX, |_, _| true);
+    let middle = report("nfs4_basic", usize::MAX, |number, _| number > 500);
+    let first = &middle.commands[0];
+    let same = whole.commands.iter().find(|row| row.frame == first.frame).expect("the same command");
+    assert_eq!((first.data_bytes, first.time.server_ns), (same.data_bytes, same.time.server_ns));
 }
 
 /// How many commands of each kind were answered, how many of them failed, and their bytes.
@@ -72,7 +144,8 @@ fn nfs_has_the_counts_of_the_client() {
     assert_eq!(of["GETATTR"].0, 16);
     for row in &all.commands {
         let time = row.time;
-        assert_eq!(time.server_ns + time.data_ns + time.recovering_ns, time.latency_ns, "{row:?}");
+        assert_eq!(parts(&time), time.latency_ns, "{row:?}");
+        assert_eq!((time.recovering_ns, time.not_ready_ns, time.unknown_ns, time.client_ns), (0, 0, 0, 0));
         assert!(row.operation != "READ" || row.detail.as_deref() == Some("SEQUENCE PUTFH READ"), "{row:?}");
     }
     let data = all.commands.iter().filter(|row| row.data_bytes > 0 && row.operation == "READ");
@@ -256,7 +329,7 @@ fn forged_messages_break_nothing() {
         }
         for row in commands.finish().commands {
             let time = row.time;
-            assert_eq!(time.server_ns + time.data_ns + time.recovering_ns, time.latency_ns, "{name} {row:?}");
+            assert_eq!(parts(&time), time.latency_ns, "{name} {row:?}");
         }
     }
 }

@@ -74,7 +74,7 @@ fn figures_are_those_of_the_json() {
         }
         assert_eq!(cell(flows, row, "from"), &flow["src"]);
         assert_eq!(number("resent"), both(flow, "/retransmits"));
-        let lost: u64 = ["upstream", "downstream", "ack_path", "corrupt"]
+        let lost: u64 = ["upstream", "downstream", "corrupt"]
             .iter()
             .map(|place| both(flow, &format!("/losses/{place}/0")))
             .sum();

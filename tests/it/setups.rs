@@ -569,3 +569,69 @@ fn silence_has_one_advice() {
     let report = run(&[(0, d.req(&[])), (4 * S, d.req(&[])), (30 * S, data(&d, 1))]);
     assert!(only(&report).next.as_deref().is_some_and(|next| next.contains("gets UDP port 4791")));
 }
+
+/// Frames that are cut say what they say: who asked whom for what, and why that was refused; and what is not there is missing.
+#[test]
+fn a_cut_refusal_has_its_reason() {
+    let d = dialog(1);
+    let mut analysis = Analysis::new(Options::default());
+    for (n, packet) in [d.req(b"hello"), d.rej(RejectReason(8), &[])].iter().enumerate() {
+        let frame = numbered(packet, n as u32).build();
+        let (wire_len, frame) = (frame.len() as u32, &frame[..128]);
+        let time = Time(n as i64 * MS);
+        analysis.push(&Record { time, link: Link::ETHERNET, interface: 0, wire_len, frame });
+    }
+    let report = analysis.finish();
+    let setup = only(&report);
+    assert_eq!((setup.outcome, setup.reject_reason), (SetupOutcome::Refused, Some(8)));
+    assert_eq!((setup.port, setup.path_mtu_bytes, setup.p_key), (Some(4420), None, None));
+    assert_eq!(setup.why.get("path_mtu_bytes"), Some(&Reason::Truncated));
+    assert_eq!((report.head.setup_messages_cut, report.head.setup_messages_unread), (2, 0));
+}
+
+/// Who asks again and again, and may still be answered, is in trouble, and no failure yet.
+#[test]
+fn a_pending_set_up_is_neither_held_nor_failed() {
+    let d = dialog(1);
+    let asked: Vec<(i64, Packet)> = (0..4).map(|n| (n * 4 * S, d.req(&[]))).collect();
+    let report = run(&asked);
+    let setup = only(&report);
+    assert_eq!((setup.outcome, setup.asking_ns), (SetupOutcome::Pending, Some(12 * S as u64)));
+    assert!(setup.is_waiting() && !setup.has_failed());
+    assert!(setup.outcome_words().starts_with("asked 4 times in 12.0 s"), "{}", setup.outcome_words());
+}
+
+/// A DREQ that is sent again is said, with all its frames.
+#[test]
+fn a_slow_end_is_said() {
+    let d = dialog(1);
+    let report = run(&[
+        (0, d.req(&[])),
+        (MS, d.rep(&[])),
+        (2 * MS, d.rtu(&[])),
+        (3 * MS, d.dreq(false, &[])),
+        (4 * S, d.dreq(false, &[])),
+        (4 * S + MS, d.drep(true, &[])),
+    ]);
+    let setup = only(&report);
+    assert!(setup.is_closing_slow() && setup.is_in_trouble());
+    assert!(
+        setup.outcome_words().contains("closed with 2 DREQs, answered after"),
+        "{}",
+        setup.outcome_words()
+    );
+    assert_eq!(setup.frames, [1, 2, 3, 4, 5, 6]);
+}
+
+/// A rule over set-ups waits for those that may still be answered.
+#[test]
+fn a_rule_is_undecided_while_set_ups_are_pending() {
+    use rdmawire::gate::{Rule, Verdict, check};
+    let d = dialog(1);
+    let verdict = |report: &Report| {
+        check(&[Rule::parse("setups.failed == 0").unwrap()], &report.view(), None)[0].verdict
+    };
+    assert_eq!(verdict(&run(&[(0, d.req(&[]))])), Verdict::Unknown);
+    assert_eq!(verdict(&run(&[(0, d.req(&[])), (MS, d.rep(&[])), (2 * MS, d.rtu(&[]))])), Verdict::Held);
+    assert_eq!(verdict(&run(&[(0, d.req(&[])), (MS, d.rej(RejectReason(8), &[]))])), Verdict::Violated);
+}

@@ -67,6 +67,11 @@ impl Named {
         self.flows.get(&hash(key)).copied().flatten()
     }
 
+    /// The applications of all flows that are named.
+    pub(crate) fn all(&self) -> impl Iterator<Item = Application> + '_ {
+        self.flows.values().copied().flatten()
+    }
+
     /// Whether there is a flow that has a name.
     pub(crate) fn is_empty(&self) -> bool {
         self.flows.is_empty()

@@ -1,7 +1,7 @@
 //! All sections of a report but its long lists: each metric makes its own, and what needs several of them is joined here. No metric
 //! reads the section of another but as an argument.
 
-use super::{links, lists::Index, rows::leave_out_short_times};
+use super::{links, lists::Index, rows::leave_out_short_times, see_also};
 use crate::{
     analyze::{
         engine::Tracker,
@@ -29,7 +29,7 @@ pub(super) fn head(
     let Each {
         collectives,
         one_sided: _,
-        named: _,
+        named,
         overhead,
         congestion,
         incast,
@@ -82,12 +82,17 @@ pub(super) fn head(
     if let Some(reason) = slow.why {
         why.insert("slow_flows".into(), reason);
     }
+    let [setup_messages_cut, setup_messages_unread] = setups.cut();
+    let see_also = see_also::of(setups, named, traffic);
     let (setups, setup_count) = setups.section(&traffic_of(setups, index), tracker.capture.last);
     Head {
         schema: report::SCHEMA.into(),
         capture,
         setups,
         setup_count,
+        see_also,
+        setup_messages_cut,
+        setup_messages_unread,
         pause,
         pause_faults: pauses.faults,
         pause_tree: known(&mut why, "pause_tree", pauses.tree),

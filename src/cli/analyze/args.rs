@@ -47,7 +47,7 @@ pub(in crate::cli) struct Analyze {
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Merge all files into one trace, in the order of time: rotated files, or several interfaces.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "separate")]
     merge: bool,
     #[command(flatten)]
     joining: Joining,

@@ -6,6 +6,7 @@ mod indexed;
 mod output;
 mod page;
 mod run;
+mod see_also;
 mod state;
 mod tables;
 mod trace;

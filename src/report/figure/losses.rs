@@ -12,11 +12,11 @@ pub(super) fn lost(stream: &Stream, place: &str, at: At) -> Value<'static> {
     Value::bounds(at(&stream.losses), why)
 }
 
+/// As [`Losses::on_network`]: without acknowledgements, which are packets of the other direction.
 pub(super) fn on_network(stream: &Stream) -> Value<'static> {
-    let places: [(&str, At); 5] = [
+    let places: [(&str, At); 4] = [
         ("losses.upstream", |at| at.upstream),
         ("losses.downstream", |at| at.downstream),
-        ("losses.ack_path", |at| at.ack_path),
         ("losses.corrupt", |at| at.corrupt),
         ("losses.trimmed", |at| at.trimmed),
     ];

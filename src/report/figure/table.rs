@@ -37,7 +37,7 @@ pub(super) const COLUMNS: &[Figure] = measures! {
     Flow {
         ["queue_pair"] as "QP" Unit::Text, Choice, |flow| Value::Word(flow.queue_pair().into()), "Queue pair that the packets go to, and its epoch.";
         ["trouble"] Unit::Count, Sum, |flow| Value::exact(order::trouble(flow)), "How much trouble the flow is in: stalls weigh most, then retransmitted and lost packets, then marks.";
-        ["lost"] as "lost packets" Unit::Bounds, Sum, |flow| Value::bounds(flow.lost(), Reason::OneWay), "Packets lost on the network, at least and at most.";
+        ["lost"] as "lost packets" Unit::Bounds, Sum, |flow| Value::bounds(flow.lost(), Reason::OneWay), "Packets lost on the network, at least and at most: requests, and data of READs. A lost acknowledgement is a packet of the other direction: see losses.ack_path.";
         ["ambiguous"] Unit::Count, Sum, |flow| both(flow, |stream| stream.ambiguous), "Late or retransmitted: not known which.";
         ["rate"] Unit::Rate, Min, |flow| rate(flow, flow.wire_bytes), "Bits on the wire per second, from first to last packet.";
         ["connection"] Unit::Number, Choice, |flow| flow.connection.map_or(Value::Absent, exact), "Number of the connection.";
@@ -73,13 +73,13 @@ pub(super) const FIGURES: &[Figure] = measures! {
         ["capture_duplicates"] as "copies" Unit::Count, Sum, |flow| both(flow, |stream| stream.capture_duplicates), "Packets recorded twice.";
         ["gap_psns"] Unit::Count, Sum, |flow| both(flow, |stream| stream.gap_psns), "PSNs that were never seen.";
         ["timeouts"] Unit::Count, Sum, timeouts, "Retransmission timeouts.";
-        ["loss_episodes"] as "losses" Unit::Count, Sum, |flow| episodes(flow, LossEpisodes::total), "Losses that the capture shows, of requests and responses: each NAK, timeout, implied NAK or READ requested again for which packets were retransmitted.";
+        ["loss_episodes"] as "episodes" Unit::Count, Sum, |flow| episodes(flow, LossEpisodes::total), "Losses that the capture shows, of requests and responses: each NAK, timeout, implied NAK or READ requested again for which packets were retransmitted.";
         ["loss_episodes.upstream"] Unit::Count, Sum, |flow| episodes(flow, |at| at.upstream), "Those before the tap.";
         ["loss_episodes.downstream"] Unit::Count, Sum, |flow| episodes(flow, |at| at.downstream), "Those after the tap.";
         ["loss_episodes.ack_path"] Unit::Count, Sum, |flow| episodes(flow, |at| at.ack_path), "Those of an acknowledgement.";
         ["loss_episodes.unknown"] Unit::Count, Sum, |flow| episodes(flow, |at| at.unknown), "Those whose place the capture does not show.";
         ["loss_episodes.certain"] Unit::Count, Sum, |flow| episodes(flow, |at| at.certain), "Those whose place is proved.";
-        ["losses", "lost", "loss"] Unit::Count, Sum, |flow| on_network(&flow.requests), "Packets of requests lost on the network.";
+        ["losses", "lost", "loss"] Unit::Count, Sum, |flow| on_network(&flow.requests), "Packets of requests lost on the network; without lost acknowledgements, which are losses.ack_path. How often some were lost is loss_episodes.";
         ["losses.upstream"] Unit::Count, Sum, |flow| lost(&flow.requests, "losses.upstream", |at| at.upstream), "Requests lost before the tap.";
         ["losses.downstream"] Unit::Count, Sum, |flow| lost(&flow.requests, "losses.downstream", |at| at.downstream), "Requests lost after the tap.";
         ["losses.ack_path"] Unit::Count, Sum, |flow| lost(&flow.requests, "losses.ack_path", |at| at.ack_path), "Requests whose acknowledgement was lost.";
@@ -150,7 +150,10 @@ pub(super) const FIGURES: &[Figure] = measures! {
     Capture {
         ["flows"] Unit::Count, Sum, |report| Value::exact(report.flows.len() as u64), "Flows.";
         ["connections"] Unit::Count, Sum, |report| Value::exact(report.connections.len() as u64), "Connections.";
-        ["setups"] Unit::Count, Sum, |report| Value::exact(report.head.setup_count), "Connections that the connection manager was asked for.";
+        ["setups"] Unit::Count, Sum, |report| match report.head.setup_messages_unread {
+            0 => Value::exact(report.head.setup_count),
+            _ => Value::Number(Range { least: report.head.setup_count as f64, most: f64::INFINITY, why: Some("Messages of the connection manager are cut: record at least 330 bytes of each frame.") }),
+        }, "Connections that the connection manager was asked for.";
         ["setups.refused"] Unit::Count, Sum, |report| setups(report, |setup| setup.outcome == SetupOutcome::Refused), "Those that were refused.";
         ["setups.failed"] Unit::Count, Sum, |report| setups(report, Setup::has_failed), "Those that came to nothing: refused, never answered or confirmed, given up.";
         ["setups.slowest"] Unit::Time, Max, |report| report.head.setups.iter().filter_map(|setup| setup.setup_ns).max().map_or(Value::Absent, Value::exact), "The longest set-up, from REQ to RTU.";
@@ -263,9 +266,23 @@ fn findings(report: &View<'_>, severity: Severity) -> Value<'static> {
     Value::exact(report.head.findings.iter().filter(|finding| finding.severity == severity).count() as u64)
 }
 
-/// Set-ups of a kind. Of those that are not listed, any may be one.
+/// Set-ups of a kind. Of those that are not listed, any may be one; and of those that have no outcome yet, or of which nothing could be read.
 fn setups(report: &View<'_>, is_one: impl Fn(&Setup) -> bool) -> Value<'static> {
-    let all = &report.head.setups;
-    let count = all.iter().filter(|setup| is_one(setup)).count() as u64;
-    Value::between(count, count + report.head.setup_count.saturating_sub(all.len() as u64))
+    let head = &report.head;
+    let count = head.setups.iter().filter(|setup| is_one(setup)).count() as u64;
+    let is_open = |setup: &&Setup| matches!(setup.outcome, SetupOutcome::Pending | SetupOutcome::Unknown);
+    let open = head.setups.iter().filter(is_open).count() as u64;
+    let most = count + open + head.setup_count.saturating_sub(head.setups.len() as u64);
+    let range = |most: f64, why| Value::Number(Range { least: count as f64, most, why: Some(why) });
+    match (head.setup_messages_unread, open) {
+        (0, 0) => Value::between(count, most),
+        (0, _) => range(
+            most as f64,
+            "The capture does not show what became of some set-ups: an answer could still come.",
+        ),
+        _ => range(
+            f64::INFINITY,
+            "Messages of the connection manager are cut: record at least 330 bytes of each frame.",
+        ),
+    }
 }

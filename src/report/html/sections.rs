@@ -78,12 +78,14 @@ fn place(name: &str, caption: &str, table: &Table) -> Markup {
 /// What there is, what is wrong, and what to do first.
 fn verdict(report: &View<'_>, findings: &[Finding], tables: &Tables) -> [String; 3] {
     let capture = &report.head.capture;
-    let hosts = tables.hosts.names.len() as u64 + tables.hosts.left_out;
+    // The permissive LID, of directed routes, is nobody's; and LIDs are of switches, too.
+    let named = tables.hosts.names.iter().filter(|name| *name != "lid:0xffff").count() as u64;
+    let (hosts, word) = (named + tables.hosts.left_out, if report.head.is_native() { "LID" } else { "host" });
     let mut seen = format!(
         "{} in {} between {}",
         several(capture.rdma_packets, "RDMA packet"),
         several(report.flows.len() as u64, "flow"),
-        several(hosts, "host")
+        several(hosts, word)
     );
     let uet = report.head.uet_packets.get(&UetPackets::All).copied().unwrap_or(0);
     if uet > 0 {
@@ -109,6 +111,16 @@ fn verdict(report: &View<'_>, findings: &[Finding], tables: &Tables) -> [String;
             (format!("{}{lead} {}", said.join(" and "), first.text), first.next.clone())
         }
         None if has_none => ("There is no RDMA traffic to judge".into(), String::new()),
+        // Of what was not looked into, nothing is said.
+        None if report.head.see_also.iter().any(|also| also.findings.is_none()) => {
+            let commands: Vec<String> =
+                report.head.see_also.iter().map(|also| format!("rdmawire {}", also.command)).collect();
+            let text = format!(
+                "Nothing went wrong with packets that this capture can show; for what they carry, see {}",
+                commands.join(" and ")
+            );
+            (text, String::new())
+        }
         None => ("Nothing went wrong that this capture can show".into(), String::new()),
     };
     let next = match next {

@@ -158,7 +158,7 @@ const PORTS: &[Column<(Option<u16>, Sum)>] = &[
     column("flows", "count", "Flows with this port", |p, _| Cell::Number(p.1.flows)),
     column("bytes", "bytes", "Bytes on the wire", |p, _| Cell::Number(p.1.of[0])),
     column("resent", "count", "Retransmitted packets", |p, _| some(p.1.of[1])),
-    column("losses", "count", "Losses that the capture shows", |p, _| some(p.1.of[2])),
+    column("episodes", "count", "How often packets were lost, as the capture shows", |p, _| some(p.1.of[2])),
     column("late", "count", "Packets out of order: overtaken on their way", |p, _| some(p.1.of[3])),
     column("CE", "count", "Packets marked: congestion experienced (CE), or FECN", |p, _| some(p.1.of[4])),
 ];

@@ -79,16 +79,18 @@ pub(in crate::report) fn pair_classes(report: &View<'_>, page: &mut Page<'_>) ->
     let of = |row: &PairClass| (row.src.clone(), row.dst.clone(), row.vni, row.kind);
     // How many classes, and whether one is another than most.
     let mut kinds: BTreeMap<_, (usize, bool)> = BTreeMap::new();
-    for row in all {
+    // Management of subnets has a lane of its own by the standard.
+    let is_usual_place = |row: &&PairClass| row.vl != Some(15);
+    for row in all.iter().filter(is_usual_place) {
         let (classes, is_odd) = kinds.entry(of(row)).or_default();
         *classes += 1;
         *is_odd |= row.usual == Some(false);
     }
     let is_apart = |row: &&PairClass| {
-        let (classes, is_odd) = kinds[&of(row)];
+        let (classes, is_odd) = kinds.get(&of(row)).copied().unwrap_or_default();
         classes > 1 || is_odd
     };
-    let rows: Vec<&PairClass> = all.iter().filter(is_apart).collect();
+    let rows: Vec<&PairClass> = all.iter().filter(is_usual_place).filter(is_apart).collect();
     if rows.is_empty() {
         return Ok(());
     }

@@ -235,7 +235,7 @@ const ROWS: &[Row] = &[
     ("ambiguous", |s| count(s.ambiguous)),
     ("reused PSNs", |s| count(s.reused_psns)),
     ("PSNs never seen", |s| count(s.gap_psns)),
-    ("losses", |s| count(s.loss_episodes.total())),
+    ("episodes", |s| count(s.loss_episodes.total())),
     ("  before the tap", |s| count(s.loss_episodes.upstream)),
     ("  after the tap", |s| count(s.loss_episodes.downstream)),
     ("  of an ACK", |s| count(s.loss_episodes.ack_path)),

@@ -20,9 +20,15 @@ pub fn write_setups(head: &Head, options: &Options, out: &mut dyn Write) -> io::
     let page = &mut Page::new(out, options);
     page.heading(&clean(head.capture.files.first().map_or("no file", String::as_str)))?;
     let Some(sentence) = Setup::sentence_of(&head.setups, head.setup_count) else {
-        return page.line("  no message of the connection manager");
+        return match Setup::cut_words(head) {
+            Some(words) => page.wrapped(Paint::Warning, "  ", &words),
+            None => page.line("  no message of the connection manager"),
+        };
     };
     page.wrapped(Paint::Plain, "  ", &sentence)?;
+    if let Some(words) = Setup::cut_words(head) {
+        page.wrapped(Paint::Warning, "  ", &words)?;
+    }
     page.blank()?;
     let (shown, left) = limit(head.setups.len(), options.top);
     table(&head.setups[..shown], page)?;

@@ -32,10 +32,49 @@ pub(super) struct Dialog {
     pub(super) heard: Vec<Heard>,
     /// The longest time that a side asked for, in nanoseconds.
     pub(super) wait_ns: u64,
-    /// The status of an APR.
-    pub(super) alternate: Option<u8>,
+    /// What became of the alternate paths that were asked for (LAP): the last one, and how many of each kind.
+    pub(super) alternates: Alternates,
+    /// Its messages' frames: the first ones, and the last.
+    pub(super) frames: Vec<u64>,
+    pub(super) last_frame: u64,
     /// A host gave a queue pair of it to another connection: when, in which frame, and whether that was the passive side.
     pub(super) reused: Option<(i64, u64, bool)>,
+}
+
+/// Requests for an alternate path (LAP), and their answers (APR).
+#[derive(Clone, Copy, Debug, Default, crate::stored::Stored)]
+pub(super) struct Alternates {
+    /// The last request's transaction, and the status of its answer.
+    pub(super) last: Option<(u64, Option<u8>)>,
+    /// Requests, and those that were refused.
+    pub(super) asked: u64,
+    pub(super) refused: u64,
+}
+
+impl Alternates {
+    fn ask(&mut self, transaction: u64) {
+        if self.last.is_none_or(|(before, _)| before != transaction) {
+            self.asked += 1;
+            self.last = Some((transaction, None));
+        }
+    }
+
+    fn answer(&mut self, transaction: u64, status: u8) {
+        if let Some((asked, answer)) = &mut self.last
+            && *asked == transaction
+            && answer.is_none()
+        {
+            *answer = Some(status);
+        } else if self.last.is_some_and(|(asked, _)| asked == transaction) {
+            return;
+        }
+        if self.last.is_none() {
+            // Its LAP was not captured.
+            (self.asked, self.last) = (1, Some((transaction, Some(status))));
+        }
+        // 0: the path is loaded.
+        self.refused += u64::from(status != 0);
+    }
 }
 
 /// The messages of one kind from one side.
@@ -47,9 +86,8 @@ pub(super) struct Heard {
     pub(super) first_ns: i64,
     pub(super) last_ns: i64,
     pub(super) first_frame: u64,
-    pub(super) last_frame: u64,
     /// Of the last one: what tells two transmissions from two records of one.
-    last: (u32, Option<u16>, u16),
+    last: (u32, Option<u16>, u16, u64),
 }
 
 /// Kinds of messages.
@@ -92,7 +130,8 @@ impl What {
 pub(super) struct Request {
     pub(super) transaction: u64,
     pub(super) service: u64,
-    pub(super) p_key: u16,
+    /// `None` where it is cut.
+    pub(super) p_key: Option<u16>,
     pub(super) ip: Option<Addresses>,
     pub(super) private: Box<[u8]>,
     /// What a REQ says beside that.
@@ -150,13 +189,14 @@ pub(super) struct Reply {
 #[derive(Clone, Debug, crate::stored::Stored)]
 pub(super) struct Rejection {
     pub(super) by_passive: bool,
-    pub(super) reason: u16,
+    /// `None` where it is cut.
+    pub(super) reason: Option<u16>,
     pub(super) info: Box<[u8]>,
     pub(super) private: Box<[u8]>,
 }
 
 heap! {
-    Dialog { request, reply, rejection, heard }
+    Dialog { request, reply, rejection, heard, frames }
     Heard {}
     Request { private }
     Reply { private }
@@ -197,7 +237,9 @@ impl Dialog {
             resolution: None,
             heard: Vec::new(),
             wait_ns: 0,
-            alternate: None,
+            alternates: Alternates::default(),
+            frames: Vec::new(),
+            last_frame: 0,
             reused: None,
         };
         (dialog, is_passive)
@@ -211,6 +253,10 @@ impl Dialog {
     /// Whether a message with an ID of it is about it: hosts use IDs again.
     pub(super) fn goes_on(&self, message: &Message<'_>, is_passive: bool) -> bool {
         let is_new = match message.kind {
+            // One that is cut before its queue pair's first PSN is told by its transaction.
+            Kind::CmReq if message.is_cut() => {
+                is_passive || self.request.as_ref().is_some_and(|r| r.transaction != transaction(message))
+            }
             Kind::CmReq => message.header::<CmReq>().is_some_and(|req| {
                 let as_before = |terms: &Terms| {
                     (terms.qpn, terms.own.starting_psn) == (req.local_qpn().0, req.starting_psn().0)
@@ -273,7 +319,13 @@ impl Dialog {
                 let wait = message.header::<CmMra>().map_or(0, |mra| mra.service_timeout().ns());
                 self.wait_ns = self.wait_ns.max(wait);
             }
-            Kind::CmApr => self.alternate = message.header::<CmApr>().map(|apr| apr.ap_status().0),
+            Kind::CmLap => self.alternates.ask(transaction(message)),
+            Kind::CmApr => {
+                // Behind the two IDs, and the length of what else it says.
+                if let Some(&status) = message.bytes().get(9) {
+                    self.alternates.answer(transaction(message), status);
+                }
+            }
             _ => {}
         }
     }
@@ -281,7 +333,8 @@ impl Dialog {
     /// Counts a message; false for one that was counted: a second record of it.
     fn count(&mut self, what: What, from_passive: bool, message: &Message<'_>) -> bool {
         let (time, frame) = (message.facts.time(), message.frame);
-        let last = (message.facts.psn().0, message.facts.ip_id(), message.facts.vantage());
+        let last =
+            (message.facts.psn().0, message.facts.ip_id(), message.facts.vantage(), transaction(message));
         let known = self.heard.iter_mut().find(|one| one.what == what && one.from_passive == from_passive);
         let Some(known) = known else {
             let first = (time, frame);
@@ -292,19 +345,29 @@ impl Dialog {
                 first_ns: first.0,
                 last_ns: first.0,
                 first_frame: first.1,
-                last_frame: first.1,
                 last,
             });
+            self.show(frame);
             return true;
         };
-        let is_copy = (known.last.0, known.last.1) == (last.0, last.1)
+        let is_copy = (known.last.0, known.last.1, known.last.3) == (last.0, last.1, last.3)
             && (known.last.2 != last.2 || time.abs_diff(known.last_ns) < COPY_NS.unsigned_abs());
         if is_copy {
             return false;
         }
-        (known.last, known.last_ns, known.last_frame) = (last, time, frame);
+        (known.last, known.last_ns) = (last, time);
         known.count += 1;
+        self.show(frame);
         true
+    }
+
+    fn show(&mut self, frame: u64) {
+        /// Whoever repeats messages repeats them up to 15 times.
+        const SHOWN: usize = 64;
+        self.last_frame = frame;
+        if self.frames.len() < SHOWN {
+            self.frames.push(frame);
+        }
     }
 
     fn requested(&mut self, message: &Message<'_>) {
@@ -316,12 +379,28 @@ impl Dialog {
             ..Request::default()
         };
         if let Some(req) = message.header::<CmReq>() {
-            (request.service, request.p_key) = (req.service_id().0, req.p_key().0);
+            (request.service, request.p_key) = (req.service_id().0, Some(req.p_key().0));
             request.more = Some(terms(req));
             self.qps[0] = Some(req.local_qpn().0);
         }
         if let Some(sidr) = message.header::<CmSidrReq>() {
-            (request.service, request.p_key) = (sidr.service_id().0, sidr.p_key().0);
+            (request.service, request.p_key) = (sidr.service_id().0, Some(sidr.p_key().0));
+        }
+        if message.is_cut() {
+            // Of a REQ: behind the asking side's number and reserved bytes the service, further on the queue pair.
+            let bytes = message.bytes();
+            let word = |at: usize| bytes.get(at..)?.first_chunk().map(|word| u32::from_be_bytes(*word));
+            let service = if message.kind == Kind::CmReq { 8 } else { 12 };
+            let Some(service) = word(service)
+                .zip(word(service + 4))
+                .map(|(high, low)| u64::from(high) << 32 | u64::from(low))
+            else {
+                return;
+            };
+            request.service = service;
+            if message.kind == Kind::CmReq {
+                self.qps[0] = word(32).map(|word| word >> 8);
+            }
         }
         self.request = Some(Box::new(request));
     }
@@ -344,13 +423,17 @@ impl Dialog {
         }));
     }
 
+    /// A REJ, as far as it was captured: its reason is at its beginning.
     fn rejected(&mut self, message: &Message<'_>, by_passive: bool) {
-        let Some(rej) = message.header::<CmRej>() else { return };
-        let info = rej.ari().0;
+        const INFO: usize = 12;
+        let bytes = message.bytes();
+        let used = bytes.get(9).map_or(0, |length| usize::from(length >> 1));
+        let reason = bytes.get(10..).and_then(<[u8]>::first_chunk);
+        let info = bytes.get(INFO..).unwrap_or(&[]);
         self.rejection = Some(Box::new(Rejection {
             by_passive,
-            reason: rej.reason().0,
-            info: info[..info.len().min(rej.reject_info_length().into())].into(),
+            reason: reason.map(|reason| u16::from_be_bytes(*reason)),
+            info: info[..info.len().min(used)].into(),
             private: message.private(),
         }));
     }

@@ -33,6 +33,11 @@ pub struct Setups {
     queue_pairs: HashMap<Key, (u32, bool), RandomState>,
     /// Connections that are counted only.
     left_out: u64,
+    /// Messages that were not captured as a whole, and those of which nothing could be read.
+    cut: u64,
+    unread: u64,
+    /// There are datagrams of subnet administration or performance management.
+    has_others: bool,
 }
 
 /// A message of the connection manager, as all kinds have it.
@@ -55,7 +60,7 @@ impl<'a> Message<'a> {
         }
         let kind = CmAttributes::next(CmAttribute(mad.attribute_id().0))?;
         // All kinds begin with the sender's ID. Behind it is the receiver's, but of those that have none.
-        let at = headers.offset(kind)?;
+        let at = message_at(headers)?;
         let id = |at: usize| Some(u32::from_be_bytes(*headers.frame().get(at..)?.first_chunk()?));
         let (first, second) = (id(at)?, id(at + 4)?);
         let ids = match kind {
@@ -68,6 +73,16 @@ impl<'a> Message<'a> {
 
     fn header<H: Header>(&self) -> Option<&'a H> {
         self.headers.get::<H>()
+    }
+
+    /// Its header was not captured as a whole.
+    fn is_cut(&self) -> bool {
+        !self.headers.has(self.kind)
+    }
+
+    /// What was captured of it, behind the common header.
+    fn bytes(&self) -> &'a [u8] {
+        message_at(self.headers).and_then(|at| self.headers.frame().get(at..)).unwrap_or(&[])
     }
 
     /// What the application put into it, without the zeros behind.
@@ -83,9 +98,22 @@ impl<'a> Message<'a> {
     }
 }
 
+/// Where a message of the connection manager begins.
+fn message_at(headers: &Dissection<'_>) -> Option<usize> {
+    Some(headers.offset(Kind::Mad)? + Mad::LEN)
+}
+
 impl Metric for Setups {
     fn on_management(&mut self, packet: &Facts, headers: &Dissection<'_>, frame: u64) {
-        if let Some(message) = Message::of(packet, headers, frame) {
+        let message = Message::of(packet, headers, frame);
+        let class = headers.get::<Mad>().map(|mad| mad.mgmt_class());
+        self.has_others |= matches!(class, Some(MgmtClass::SUBN_ADM | MgmtClass::PERF));
+        let may_be_one = headers.get::<Mad>().is_none_or(|mad| mad.mgmt_class() == MgmtClass::CM);
+        if may_be_one && headers.payload().len() < headers.payload_len() as usize {
+            self.cut += 1;
+            self.unread += u64::from(message.is_none());
+        }
+        if let Some(message) = message {
             self.take(&message);
         }
     }

@@ -44,6 +44,22 @@ impl Setups {
         (rows.collect(), self.all.len() as u64 + self.left_out)
     }
 
+    /// The applications of what was set up.
+    pub(crate) fn applications(&self) -> impl Iterator<Item = Application> + '_ {
+        let is_up = |dialog: &&Dialog| dialog.reply.is_some() && dialog.rejection.is_none();
+        self.all.iter().filter(is_up).filter_map(|dialog| Some(dialog.application()?.0))
+    }
+
+    /// Whether there are datagrams of subnet administration or performance management.
+    pub(crate) fn has_others(&self) -> bool {
+        self.has_others
+    }
+
+    /// Messages that were not captured as a whole, and those of which nothing could be read.
+    pub(crate) fn cut(&self) -> [u64; 2] {
+        [self.cut, self.unread]
+    }
+
     /// The keys of flows that belong to them, without these flows.
     pub(crate) fn keys(&self) -> HashMap<Key, Vec<Passed>, RandomState> {
         let sides = |dialog: &Dialog| [false, true].map(|passive| dialog.keys_of_flow(passive));
@@ -109,12 +125,15 @@ impl Dialog {
         self.time(&mut row, &seen);
         self.refusal(&mut row);
         self.close(&mut row);
-        if self.any(What::Lap).is_some() {
-            let status = self
-                .alternate
-                .map(|status| <ApStatus as Bits>::SHOW.name(status.into()).unwrap_or("not assigned"));
-            row.alternate_path = Some(status.unwrap_or("not answered").into());
+        if let Some((_, status)) = self.alternates.last {
+            let words =
+                status.map(|status| <ApStatus as Bits>::SHOW.name(status.into()).unwrap_or("not assigned"));
+            row.alternate_path = Some(words.unwrap_or("not answered").into());
         }
+        (row.alternates_asked, row.alternates_refused) = (self.alternates.asked, self.alternates.refused);
+        let asks = self.heard.iter().filter(|heard| matches!(heard.what, What::Req | What::SidrReq));
+        let asking = asks.map(|heard| heard.last_ns.saturating_sub(heard.first_ns)).max();
+        row.asking_ns = asking.and_then(|ns| u64::try_from(ns).ok()).filter(|&ns| ns > 0);
         row
     }
 
@@ -124,10 +143,10 @@ impl Dialog {
     }
 
     fn frames(&self) -> Vec<u64> {
-        let ends = |heard: &Heard| [heard.first_frame, heard.last_frame];
-        let mut frames: Vec<u64> = self.heard.iter().flat_map(ends).collect();
-        frames.sort_unstable();
-        frames.dedup();
+        let mut frames = self.frames.clone();
+        if frames.last().is_some_and(|&last| last < self.last_frame) {
+            frames.push(self.last_frame);
+        }
         frames
     }
 
@@ -160,7 +179,7 @@ impl Dialog {
             return known(Closed);
         }
         if let Some(rejection) = &self.rejection {
-            let is_timeout = RejectReason(rejection.reason) == RejectReason::TIMEOUT;
+            let is_timeout = rejection.reason.map(RejectReason) == Some(RejectReason::TIMEOUT);
             return known(if is_timeout { GaveUp } else { Refused });
         }
         if self.any(What::Rtu).is_some() || self.any(What::Lap).is_some() || seen.has_traffic {
@@ -194,6 +213,13 @@ impl Dialog {
 
     /// The application: by the service that was asked for, else by the private data of any side.
     fn name(&self, row: &mut Setup) {
+        if let Some((application, by)) = self.application() {
+            row.application = Some(application.name().into());
+            row.application_by = Some(by.into());
+        }
+    }
+
+    fn application(&self) -> Option<(Application, &'static str)> {
         let service = self.request.as_ref().map(|request| ServiceId(request.service));
         let by_service = || Some((Application::of_service(service?)?, "service"));
         let private = [
@@ -206,21 +232,25 @@ impl Dialog {
                 private.into_iter().flatten().find_map(|data| Application::of_private_data(data));
             application.map(|application| (application, "private_data"))
         };
-        if let Some((application, by)) = by_service().or_else(by_private) {
-            row.application = Some(application.name().into());
-            row.application_by = Some(by.into());
-        }
+        by_service().or_else(by_private)
     }
 
     /// What the REQ says of the connection.
     fn ask(&self, row: &mut Setup, request: &Request) {
         let service = ServiceId(request.service);
         row.service_id = Some(format!("{:#018x}", service.0));
-        row.p_key = Some(request.p_key);
+        row.p_key = request.p_key;
         if let Some((space, port)) = service.rdma_cm() {
             (row.port_space, row.port) = (Some(space.name().into()), Some(port));
         }
-        let Some(terms) = &request.more else { return };
+        let Some(terms) = &request.more else {
+            if request.p_key.is_none() {
+                for field in ["path_mtu_bytes", "p_key", "active.starting_psn"] {
+                    row.why.insert(field.into(), Reason::Truncated);
+                }
+            }
+            return;
+        };
         row.path_mtu_bytes = PathMtu(terms.path_mtu).bytes();
         row.ack_timeout_ns = Some(AckTimeout(terms.ack_timeout).ns().unwrap_or(0));
         row.retry_count = Some(terms.retries);
@@ -289,16 +319,19 @@ impl Dialog {
     fn refusal(&self, row: &mut Setup) {
         let side = |by_passive| if by_passive { Side::Passive } else { Side::Active };
         if let Some(rejection) = &self.rejection {
-            let reason = RejectReason(rejection.reason);
             row.rejected_by = Some(side(rejection.by_passive));
-            row.reject_reason = Some(reason.0);
+            let Some(number) = rejection.reason else {
+                row.why.insert("reject_reason".into(), Reason::Truncated);
+                return;
+            };
+            let reason = RejectReason(number);
+            row.reject_reason = Some(number);
             let of_application = of_application(row.application.as_deref(), rejection);
             let own_next = of_application.and_then(|(_, next)| next);
+            let words = reason_words(number, &rejection.info);
             row.reason = Some(match of_application {
-                Some((words, _)) => {
-                    format!("{}: {words}", reason_words(rejection.reason, &rejection.info)).into()
-                }
-                None => reason_words(rejection.reason, &rejection.info),
+                Some((said, _)) => format!("{words}: {said}").into(),
+                None => words,
             });
             // Whoever destroys a connection while it waits sends a REJ, too.
             let waited_ns =
@@ -307,6 +340,7 @@ impl Dialog {
             let is_early =
                 rejected.is_some_and(|(rej, since)| rej.first_ns.saturating_sub(since) < self.patience_ns());
             row.next = Some(match reason {
+                RejectReason::TIMEOUT if rejection.by_passive => Setup::ASKED_SIDE_GAVE_UP.into(),
                 RejectReason::TIMEOUT if self.request.is_some() => row.silence_advice(is_early).into(),
                 _ => own_next.unwrap_or_else(|| Setup::advice(reason.0)).into(),
             });
@@ -318,7 +352,7 @@ impl Dialog {
             row.reason = Some(status.name().unwrap_or("not assigned").into());
             row.next = Some(Setup::sidr_advice(status.0).into());
         }
-        if matches!(row.outcome, SetupOutcome::Unanswered | SetupOutcome::Unconfirmed) {
+        if matches!(row.outcome, SetupOutcome::Unanswered | SetupOutcome::Unconfirmed) || row.is_waiting() {
             row.next = Some(row.silence_advice(false).into());
         }
     }
@@ -413,7 +447,7 @@ fn say_own(end: &mut SetupEnd, own: Option<&Own>, private: &[u8]) {
 
 /// What the application that refused says in its private data, and what to do then, if that is known.
 fn of_application(name: Option<&str>, rejection: &Rejection) -> Option<(&'static str, Option<&'static str>)> {
-    if RejectReason(rejection.reason) != RejectReason::CONSUMER {
+    if rejection.reason.map(RejectReason) != Some(RejectReason::CONSUMER) {
         return None;
     }
     // Zeros behind were left out.
@@ -446,6 +480,15 @@ fn reason_words(reason: u16, info: &[u8]) -> Cow<'static, str> {
             Some(gid) => format!("{name} (acceptable: {})", Ipv6Addr::from(*gid)).into(),
             None => name.into(),
         },
+        // The GID of the other port; of a redirection it is in its ClassPortInfo.
+        (24 | 25, info) => {
+            let gid = if reason == 24 { info.get(8..).unwrap_or(&[]) } else { info };
+            match gid.first_chunk::<16>().map(|gid| Ipv6Addr::from(*gid)).filter(|gid| !gid.is_unspecified())
+            {
+                Some(gid) => format!("{name} (to {gid})").into(),
+                None => name.into(),
+            }
+        }
         (13 | 19, info) => match word(info) {
             Some(lid) => format!("{name} (acceptable: {lid:#x})").into(),
             None => name.into(),

@@ -121,7 +121,10 @@ impl Traffic {
         let all = order.len() as u64;
         let rows = order.into_iter().take(MAX_LISTED).map(|(group, sums)| {
             let tag = self.classes.get(usize::from(group.class)).map_or(0, |class| class.tag);
-            row(group, sums, tag, usual.get(&group.kind).map(|&class| class == group.class), known)
+            // Management of subnets has its own lane by the standard: nothing is usual there.
+            let is_of_subnet = path_tag::lanes(tag).is_some_and(|(_, vl)| vl == MANAGEMENT_VL);
+            let usual = usual.get(&group.kind).filter(|_| !is_of_subnet);
+            row(group, sums, tag, usual.map(|&class| class == group.class), known)
         });
         (rows.collect(), all)
     }
@@ -139,11 +142,20 @@ impl Traffic {
         answers.collect()
     }
 
+    /// Whether there are packets on the lane of subnet management.
+    pub(crate) fn has_subnet_management(&self) -> bool {
+        let lanes = self.classes.iter().filter_map(|class| path_tag::lanes(class.tag));
+        lanes.into_iter().any(|(_, vl)| vl == MANAGEMENT_VL)
+    }
+
     /// Packets of pairs that are in no row.
     pub(crate) fn not_by_pair(&self) -> u64 {
         self.pairs.not_listed()
     }
 }
+
+/// The virtual lane of packets to queue pair 0.
+const MANAGEMENT_VL: u8 = 15;
 
 /// The class of most queue pairs of a kind, where more than half are in one.
 fn usual(groups: &[(Group, Sums)]) -> BTreeMap<TrafficKind, u8> {

@@ -65,9 +65,14 @@ pub(super) fn limitations(
             "Pause frames are cut before their times: whom they paused for how long is not known.".to_owned(),
         );
     } else if head.pause.is_none() {
-        limitations.push(
-            "No MAC control frame at all: this capture cannot show whether anyone was paused.".to_owned(),
-        );
+        let text = match (head.is_native(), !head.credits.is_empty()) {
+            (false, _) => "No MAC control frame at all: this capture cannot show whether anyone was paused.",
+            (true, false) => {
+                "No link packets: this capture of InfiniBand cannot show whether anyone had no credits to send."
+            }
+            (true, true) => "",
+        };
+        limitations.extend(Some(text).filter(|text| !text.is_empty()).map(str::to_owned));
     }
     if capture.flows_without_detail > 0 {
         limitations.push(format!(

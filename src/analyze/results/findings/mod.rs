@@ -288,6 +288,11 @@ pub static FINDINGS: &[FindingKind] = findings! {
         "check the host: a stuck NIC, its driver, PCIe, or receive buffers that are not posted; a PFC watchdog at its switch port protects the other hosts"
         Capture(tree::host_storms);
 
+    "upper.trouble" Warning []
+        "Commands of storage or files failed or waited, or the management of a subnet shows trouble: another command of rdmawire says which."
+        "run that command on this capture"
+        Capture(capture::upper_layers);
+
     "cm.refused" Error []
         "A connection was refused by the connection manager or the application of a side."
         "see `rdmawire connections`, which lists each with its reason and private data"

@@ -7,7 +7,7 @@ use std::{
 
 use super::capture::{Evidence, Seen};
 use crate::report::{
-    Closing, Setup, SetupOutcome, clean,
+    Closing, Setup, SetupOutcome, Side, clean,
     units::{duration, several},
 };
 use crate::upper::Application;
@@ -79,12 +79,18 @@ pub(super) fn refused(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut
 pub(super) fn unanswered(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
     use SetupOutcome::{GaveUp, Unanswered, Unconfirmed};
     let key = |setup: &Setup| {
-        let is_it = matches!(setup.outcome, Unanswered | GaveUp | Unconfirmed);
+        let is_it = matches!(setup.outcome, Unanswered | GaveUp | Unconfirmed) || setup.is_waiting();
         is_it.then(|| {
-            (setup.passive.addr.clone(), setup.service_words(), setup.replies > 0, setup.next.clone())
+            let how = match (setup.outcome, setup.rejected_by) {
+                (GaveUp, Some(Side::Passive)) => "and the asked side gave up",
+                _ if setup.replies > 0 => "and the answers did not reach the asking side, or came too late",
+                _ if setup.is_waiting() => "without an answer so far: one could still come",
+                _ => "without an answer",
+            };
+            (setup.passive.addr.clone(), setup.service_words(), how, setup.next.clone())
         })
     };
-    for ((host, service, has_replies, advice), all) in groups(head, key) {
+    for ((host, service, how, advice), all) in groups(head, key) {
         let asked = all.iter().map(|setup| setup.requests).sum();
         let text = format!(
             "{} from {} to {}, {service}, not set up: asked {}, {}",
@@ -92,10 +98,7 @@ pub(super) fn unanswered(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn Fn
             askers(&all),
             clean(&host),
             several(asked, "time"),
-            match has_replies {
-                true => "and the answers did not reach the asking side, or came too late",
-                false => "without an answer",
-            }
+            how,
         );
         say(Seen { advice, ..of(&all, text, first_frame) });
     }

@@ -16,7 +16,7 @@ use crate::{
     analyze::{results::lists::Index, table::flow::Flow},
     report::{
         self, Bounds, Cause, Confidence, Finding, Head,
-        units::{between, count, duration, losses},
+        units::{between, count, duration, losses, several},
     },
 };
 
@@ -92,6 +92,21 @@ impl Survey {
                     let mut seen = Vec::new();
                     rule(&evidence, &mut |one| seen.push(one));
                     seen.sort_by_key(|seen| Reverse((seen.time, seen.count)));
+                    if let Some(rest) = seen.len().checked_sub(MAX_OF_A_KIND).filter(|&rest| rest > 0) {
+                        let text =
+                            format!("{} of the kind {}", several(rest as u64, "more finding"), kind.id);
+                        let left = seen.drain(MAX_OF_A_KIND..).map(|seen| (seen.count, seen.frames));
+                        let (count, frames) = left.fold((0u64, Vec::new()), |(sum, mut all), (n, frames)| {
+                            all.extend(frames);
+                            (sum.saturating_add(n), all)
+                        });
+                        let frames = frames.into_iter().take(MAX_FRAMES).collect();
+                        // Behind the others of its kind.
+                        seen.push(Seen {
+                            frames,
+                            ..Seen::new(count.min(seen.last().map_or(0, |last| last.count)), text)
+                        });
+                    }
                     for Seen {
                         time,
                         count,
@@ -101,7 +116,7 @@ impl Survey {
                         kin,
                         advice,
                         next,
-                    } in seen.into_iter().take(MAX_OF_A_KIND)
+                    } in seen
                     {
                         frames.truncate(MAX_FRAMES);
                         let flow = flows.first().map(|affected| affected.flow).filter(|_| flow_count == 1);
