@@ -1,5 +1,7 @@
 //! What other commands find in a capture that has commands of storage or files, or the management of a subnet: it is read once more, for them.
 
+use std::path::PathBuf;
+
 use crate::cli::input::{PartFiles, is_stream, open_parts};
 use rdmawire::{
     analyze::Options,
@@ -19,7 +21,10 @@ struct Followers {
     fabric: Option<fabric::Fabric>,
 }
 
-/// Asks these commands about captures, which are one trace. What can be read only once is left as it is.
+/// Larger captures are not read again: that would take longer than their analysis.
+const MOST_BYTES: u64 = 32 << 20;
+
+/// Asks these commands about captures, which are one trace. What can be read only once, or is large, is left as it is.
 pub(super) fn ask(
     also: Vec<SeeAlso>,
     captures: &[PartFiles],
@@ -27,6 +32,10 @@ pub(super) fn ask(
     filter: &Option<Filter>,
 ) -> Vec<SeeAlso> {
     if also.is_empty() || captures.iter().flatten().any(|path| is_stream(path) || path.is_dir()) {
+        return also;
+    }
+    let len = |path: &PathBuf| path.metadata().map_or(0, |data| data.len());
+    if captures.iter().flatten().map(len).sum::<u64>() > MOST_BYTES {
         return also;
     }
     let Ok(mut opened) = captures.iter().map(|parts| open_parts(parts)).collect::<Result<Vec<Series>, _>>()
