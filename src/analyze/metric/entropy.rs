@@ -16,11 +16,11 @@ use super::{
     paths::{Carried, OfFlow, Tally, View, in_order, rows},
     per_flow::PerFlow,
     suspects::{Acked, Late, Suspects},
-    turns::{Turns, Unseen},
+    turns::{Place, Turns, Unseen},
 };
 use crate::{
     analyze::{
-        model::{Class, FlowId},
+        model::{Class, FlowId, Space},
         network::Network,
         packet::{Facts, path_tag},
         table::run::RunSum,
@@ -102,8 +102,10 @@ struct Many {
     /// The newest PSN.
     newest: Option<Psn>,
     turns: Turns,
-    /// Packets on all of them.
+    /// Packets on all of them that were beyond all before: what comes late, or again, makes no other path silent.
     packets: u64,
+    /// The newest one of requests, and of responses.
+    ahead: [Option<Psn>; 2],
     /// Requests, and responses with data.
     data: u64,
     /// Retransmissions that follow each other, and one that came between them.
@@ -143,6 +145,11 @@ struct Sent {
     time: i64,
     is_asked: Option<bool>,
     is_first: bool,
+}
+
+/// PSNs wrap after 24 bits.
+fn place_of(psn: Psn) -> Place {
+    Place(psn.0 << 8)
 }
 
 /// A time as it is remembered.
@@ -384,8 +391,10 @@ impl Many {
             self.tallies[at].trimmed += u64::from(place.class == Some(Class::Trimmed));
             return;
         }
-        self.packets += 1;
-        self.data += u64::from(place.space == Some(Direction::Request) || packet.payload() > 0);
+        // Answers take the paths of what they answer, or any: what is on these says nothing.
+        let is_data = !place.is_control && (place.space == Some(Direction::Request) || packet.payload() > 0);
+        self.data += u64::from(is_data);
+        self.packets += u64::from(self.goes_ahead(packet.psn(), place.space));
         let carried = Carried { is_marked: place.is_mark(packet), ..Carried::of(packet) };
         self.tallies[at].add(&carried, self.packets);
         if place.space != Some(Direction::Request) {
@@ -414,6 +423,17 @@ impl Many {
         }
     }
 
+    /// Whether a packet is beyond all of its kind before.
+    fn goes_ahead(&mut self, psn: Psn, space: Option<Space>) -> bool {
+        let Some(space) = space else { return true };
+        let newest = &mut self.ahead[usize::from(space == Direction::Response)];
+        let is_ahead = newest.is_none_or(|newest| psn.distance_from(newest) > 0);
+        if is_ahead {
+            *newest = Some(psn);
+        }
+        is_ahead
+    }
+
     /// One of its packets was recorded before, perhaps at another tap.
     #[cold]
     fn elsewhere(&mut self, port: u16, packet: &Facts, place: &Placed) {
@@ -429,6 +449,7 @@ impl Many {
         let at = self.place(port);
         let tally = &mut self.tallies[at];
         self.packets += run.packets;
+        self.ahead[usize::from(run.space == Direction::Response)] = Some(run.last_psn);
         self.data += run.packets;
         tally.last_at = self.packets;
         tally.packets += run.packets;
@@ -449,12 +470,13 @@ impl Many {
         if self.max <= FEW_PORTS {
             return;
         }
+        self.turns.takes(at, place_of(psn));
         if let Some(before) = self.port_of(psn.plus(u32::MAX)) {
-            self.turns.follows(before, at);
+            self.turns.follows(before, at, place_of(psn));
         }
         // Packets of a slow path come behind those that were sent behind them.
         if let Some(behind) = self.port_of(psn.plus(1)) {
-            self.turns.follows(at, behind);
+            self.turns.follows(at, behind, place_of(psn.plus(1)));
         }
         if self.newest.is_none_or(|newest| psn.distance_from(newest) > 0) {
             self.newest = Some(psn);
@@ -511,9 +533,20 @@ impl Many {
         is_behind && next.zip(self.port_of(behind)).is_none_or(|(next, behind)| next == behind)
     }
 
-    /// The place of the port that a PSN must have had which was not seen.
-    fn port_in_turn(&self, psn: Psn) -> Option<usize> {
-        self.turns.between(self.port_of(psn.plus(u32::MAX)), self.port_of(psn.plus(1)))
+    /// The place of the port that a PSN must have had which was not seen, as seen at this time.
+    fn port_in_turn(&self, psn: Psn, now: i64) -> Option<usize> {
+        let [before, behind] = [psn.plus(u32::MAX), psn.plus(1)];
+        let were_resent = [before, behind].map(|one| self.was_resent(one));
+        // A sender that goes back sends what is before it and behind it at other times: then it was not between them.
+        if self.goes_back() || were_resent.contains(&true) {
+            let [first, last] = [before, behind].map(|one| self.sent_at(one, now));
+            let (first, last) = (first?, last?);
+            let are_together = last >= first && (last - first) * 2 <= now - last;
+            if were_resent[0] != were_resent[1] || !are_together {
+                return None;
+            }
+        }
+        self.turns.between(self.port_of(before), self.port_of(behind), place_of(psn))
     }
 
     /// Whether the packets of a whole turn came before this one.
@@ -632,7 +665,7 @@ impl Many {
         match class {
             // Sent again, it would have taken the port whose turn it was then.
             Class::LateOriginal | Class::Ambiguous => {
-                let is_in_turn = self.port_in_turn(psn).is_none_or(|there| there == at);
+                let is_in_turn = self.port_in_turn(psn, sent.time).is_none_or(|there| there == at);
                 let is_late = is_in_turn || class == Class::LateOriginal;
                 if is_late && self.is_far_behind(psn) {
                     let behind = self.sent_at(psn.plus(1), sent.time);
@@ -679,14 +712,16 @@ impl Many {
                 if is_late {
                     return;
                 }
-                let turn = self.port_in_turn(psn);
+                let turn = self.port_in_turn(psn, sent.time);
                 // Where the sender goes back, the tap may not have seen the transmission that was lost.
                 let goes_back = self.goes_back();
                 let was_seen = goes_back && self.was_seen(psn);
                 match (last, turn) {
                     (Some(_), _) if is_own || !is_first || is_stale => {}
                     // Of packets that were all retransmitted, the tap saw the last transmission of those beside it, and not its own.
-                    (Some(last), Some(turn)) if last != turn && !is_edge && !was_seen => {
+                    (Some(last), Some(turn))
+                        if last != turn && !is_edge && !was_seen && self.was_resent(before) =>
+                    {
                         self.lost_before(turn)
                     }
                     (Some(last), _) if was_seen || !goes_back => self.lost_behind(last, &sent),
@@ -876,7 +911,9 @@ impl Entropy {
             }
             let is_known = is_told || many.answered.is_some();
             let view = View { is_lost_before: many.lost[0] + many.unattributed > many.lost[1], is_known };
-            paths.extend(rows(&of, &tallies, view, entropy));
+            let lost_unattributed = many.unattributed.saturating_sub(unseen.map_or(0, |(_, lost)| lost));
+            let with_those = |path| FlowPath { lost_unattributed, ..path };
+            paths.extend(rows(&of, &tallies, view, entropy).map(with_those));
         }
         in_order(paths)
     }

@@ -167,6 +167,23 @@ impl Tally {
         self.lateness.add(by);
     }
 
+    /// One came behind others that were sent later, if that is known so much later.
+    pub(crate) fn comes_late(&mut self, by: Option<u64>) {
+        self.late += 1;
+        by.into_iter().for_each(|by| self.lateness.add(by));
+    }
+
+    /// What its sender sent again, and was not shown to be late, on a path where all may have been. `answered`: the share of packets that have an answer of their
+    /// own, by chance. As many of those that are late are shown to be; where so many were, it is not known of the others what they were.
+    pub(crate) fn lost_or_late(&self, answered: f64) -> u64 {
+        const DEVIATIONS: f64 = 3.0;
+        let unknown = self.lost.saturating_sub(self.lost_before + self.trimmed);
+        let all = (unknown + self.proven_late) as f64;
+        let deviation = (all * answered * (1.0 - answered)).sqrt();
+        let are_most_late = self.proven_late as f64 >= all * answered - DEVIATIONS * deviation;
+        if self.proven_late >= FEW && are_most_late { unknown } else { 0 }
+    }
+
     /// What was sent on it, as far as that is known: what was lost before the tap is not among the packets.
     fn sent(&self, is_lost_before: bool) -> u64 {
         self.packets + if is_lost_before { self.lost } else { 0 }
@@ -212,6 +229,7 @@ pub(crate) fn rows(
             packets: tally.packets,
             share: tally.packets as f64 / packets.max(1) as f64,
             lost: tally.lost,
+            lost_unattributed: 0,
             resent: tally.resent,
             marked: tally.marked,
             late: tally.late,

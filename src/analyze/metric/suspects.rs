@@ -8,8 +8,8 @@ use crate::{heap::heap, wire::Psn};
 /// Those that are remembered.
 const MOST: usize = 512;
 
-/// So many answers that nobody asked for may be by chance.
-const USUAL: u32 = 8;
+/// So many answers that were asked for show that a receiver gives no others; of so many, one may be by chance.
+const USUAL: u32 = 16;
 
 /// Those of one flow, and its answers. Times are nanoseconds.
 #[derive(Clone, Debug, Default, crate::stored::Stored)]
@@ -19,9 +19,9 @@ pub(crate) struct Suspects {
     shortest: Option<u64>,
     /// The last PSN that was acknowledged, but by a NAK.
     acked: Option<Psn>,
-    /// Acknowledgements that no packet asked for, when nothing was suspected; and those that showed something.
+    /// Acknowledgements that a packet asked for, and those that none did, when nothing was suspected.
+    asked: u32,
     unasked: u32,
-    found: u32,
     /// Retransmissions of what had been acknowledged: their answers show nothing else.
     needless: u32,
 }
@@ -90,6 +90,15 @@ impl Suspects {
         }
     }
 
+    /// One that was covered sooner than an answer to its retransmission can come: it had arrived before.
+    fn proven(&mut self, time: i64, shortest: u64) -> Option<Late> {
+        let is_early = |one: &Suspect| {
+            one.covered.is_some_and(|covered| since(one.again, covered) < shortest - shortest / 4)
+        };
+        let at = self.list.iter().position(is_early)?;
+        self.list.remove(at).map(|one| one.late(time, shortest))
+    }
+
     fn takes(&mut self, took: u64) {
         self.shortest = Some(self.shortest.map_or(took, |shortest| shortest.min(took)));
     }
@@ -106,12 +115,14 @@ impl Suspects {
             self.takes(since(sent, time));
         }
         let shortest = self.shortest?;
-        let is_told = !is_asked && !is_again;
-        self.unasked = self.unasked.saturating_add(u32::from(is_told && self.list.is_empty()));
-        // A receiver may answer what nobody asked it to: then that shows nothing.
-        let is_usual = self.unasked > USUAL && self.unasked / 2 > self.found;
-        if !is_again && (is_asked || is_usual) {
-            return None;
+        if !is_again && self.list.is_empty() {
+            let count = if is_asked { &mut self.asked } else { &mut self.unasked };
+            *count = count.saturating_add(1);
+        }
+        // What had arrived is acknowledged again at once. A receiver that answers what nobody asked it to shows nothing by that.
+        let is_needed = is_asked || self.asked < USUAL || self.unasked > self.asked / USUAL;
+        if !is_again && is_needed {
+            return self.proven(time, shortest);
         }
         if self.needless > 0 {
             self.needless -= 1;
@@ -125,7 +136,6 @@ impl Suspects {
             usual(late.path).map_or(u64::MAX - late.by, |usual| usual.abs_diff(late.by))
         });
         let (at, _) = nearest?;
-        self.found = self.found.saturating_add(1);
         self.list.remove(at).map(|one| one.late(time, shortest))
     }
 }

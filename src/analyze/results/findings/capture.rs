@@ -214,7 +214,11 @@ fn trouble<'a>(
 ) -> (u64, String) {
     let sum = |of: fn(&FlowPath) -> u64| paths.clone().map(of).sum::<u64>();
     let (packets, lost) = (sum(|p| p.packets), sum(|p| p.lost));
-    let all_lost: u64 = all.clone().into_iter().map(|path| path.lost).sum();
+    // Each path has what its flow lost on none that is known.
+    let unattributed: std::collections::BTreeMap<_, u64> =
+        all.clone().into_iter().map(|path| (path.flow_key(), path.lost_unattributed)).collect();
+    let all_lost: u64 =
+        all.clone().into_iter().map(|path| path.lost).sum::<u64>() + unattributed.values().sum::<u64>();
     let what = match state {
         // What is lost before the tap is on no path that it could know; and its sender may have left it.
         PathState::Dead if lost == 0 => {
@@ -313,6 +317,7 @@ pub(super) fn mrc_retransmits(&Evidence { head, .. }: &Evidence<'_>, say: &mut d
         for (n, what) in [
             (sum(|one| one.lost_before_tap), "lost before the tap"),
             (sum(|one| one.lost_after_tap), "lost behind it"),
+            (sum(|one| one.lost_or_late), "lost or late behind it, on slow paths"),
             (sum(|one| one.nacks_trimmed.unwrap_or(0).max(one.trimmed)), "trimmed"),
             (
                 sum(|one| one.nacks.zip(one.nacks_trimmed).map_or(0, |(all, trimmed)| all - trimmed)),
