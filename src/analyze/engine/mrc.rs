@@ -247,12 +247,16 @@ impl Connection {
         {
             self.received.add(state.rcvd_bytes(), time);
         }
+        // What it says of a path is of the entropy value in it, whatever it answers.
+        let mark = seth.m();
+        self.row.skip_once += u64::from(mark == PathMark(1));
+        self.row.skip_always += u64::from(mark == PathMark(2));
         if seth.pr() {
             self.row.probe_answers += 1;
+            if mark == PathMark(2) {
+                self.sprayed.on_skipped(seth.entropy().0, time);
+            }
         } else {
-            let mark = seth.m();
-            self.row.skip_once += u64::from(mark == PathMark(1));
-            self.row.skip_always += u64::from(mark == PathMark(2));
             let said = Said {
                 is_marked: mark.0 > 0,
                 is_skipped: mark == PathMark(2),

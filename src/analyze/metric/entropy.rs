@@ -13,7 +13,7 @@ use super::{
     KnownFlow, Metric, Placed, Verdict,
     crossings::Crossings,
     ends::Ends,
-    paths::{Carried, OfFlow, Tally, View, in_order, rows},
+    paths::{BehindTap, Carried, OfFlow, Tally, View, in_order, rows},
     per_flow::PerFlow,
     suspects::{Acked, Late, Suspects},
     turns::{Place, Turns, Unseen},
@@ -132,8 +132,9 @@ struct Many {
     crossings: Crossings,
     /// Frames of it whose class is not known.
     elsewhere: Vec<u64>,
-    /// What was perhaps lost behind the tap.
+    /// What was perhaps lost behind the tap; and acknowledgements, of which each may show one that was not.
     suspects: Suspects,
+    acks: u64,
     /// Ports that are told apart.
     max: usize,
 }
@@ -562,8 +563,9 @@ impl Many {
         }
     }
 
-    fn lost_before(&mut self, at: usize) {
-        self.tallies[at].loses_before();
+    fn lost_before(&mut self, at: usize, again: &Sent) {
+        let sent = self.sent_at(again.psn.plus(u32::MAX), again.time);
+        self.tallies[at].loses_before(sent.unwrap_or(again.time));
         self.lost_on(at, 0);
     }
 
@@ -591,19 +593,22 @@ impl Many {
                 }
             }
         }
-        self.suspects.on_progress(psn, time);
+        self.suspects.on_progress(psn, is_ack, time);
         if !is_ack {
             return self.suspects.on_nak(self.sent_at(psn.plus(2), time), time);
         }
+        self.acks += 1;
         let sent = self.sent_at(psn, time).filter(|_| !self.was_resent(psn));
         let is_asked = self.noted(psn).is_none_or(|(_, time)| time & ASKED != 0);
         let tallies = &self.tallies;
         let usual = |path: usize| tallies[path].lateness.spread()[1];
-        if let Some(Late { path, sent, by }) =
-            self.suspects.on_ack(&Acked { psn, time, sent, is_asked }, usual)
-        {
-            self.tallies[path].was_late(sent, by);
-            self.lost[1] = self.lost[1].saturating_sub(1);
+        match self.suspects.on_ack(&Acked { psn, time, sent, is_asked }, usual) {
+            Some(Late { path, sent, by, is_sure: true }) => {
+                self.tallies[path].was_late(sent, by);
+                self.lost[1] = self.lost[1].saturating_sub(1);
+            }
+            Some(Late { path, by, .. }) => self.tallies[path].seems_late.add(by),
+            None => {}
         }
     }
 
@@ -716,18 +721,21 @@ impl Many {
                 // Where the sender goes back, the tap may not have seen the transmission that was lost.
                 let goes_back = self.goes_back();
                 let was_seen = goes_back && self.was_seen(psn);
+                // Of packets that were all retransmitted, the tap saw the last transmission of those beside it, and not its own.
+                let is_left_out = self.was_resent(before)
+                    && !self.was_resent(psn)
+                    && (self.was_resent(psn.plus(1)) || self.alone <= self.swept);
                 match (last, turn) {
                     (Some(_), _) if is_own || !is_first || is_stale => {}
-                    // Of packets that were all retransmitted, the tap saw the last transmission of those beside it, and not its own.
-                    (Some(last), Some(turn))
-                        if last != turn && !is_edge && !was_seen && self.was_resent(before) =>
-                    {
-                        self.lost_before(turn)
+                    (Some(last), Some(turn)) if last != turn && !is_edge && !was_seen && is_left_out => {
+                        self.lost_before(turn, &sent)
                     }
-                    (Some(last), _) if was_seen || !goes_back => self.lost_behind(last, &sent),
+                    (Some(last), _) if was_seen || !goes_back && !is_left_out => {
+                        self.lost_behind(last, &sent)
+                    }
                     // It may have taken any.
                     (Some(_), _) => self.unattributed += 1,
-                    (None, Some(turn)) => self.lost_before(turn),
+                    (None, Some(turn)) => self.lost_before(turn, &sent),
                     (None, None) => {
                         self.unattributed += 1;
                         if let (Some(before), Some(behind)) =
@@ -743,19 +751,44 @@ impl Many {
         }
     }
 
-    /// Takes back what this flow does not prove.
-    fn doubt(&self, tallies: &mut [Tally]) {
+    /// What each path carried, and what is known of it in the end; whether a second tap told that; and packets that were lost on none that is known.
+    fn judged(&self) -> (Vec<Tally>, bool, u64) {
+        let mut tallies = self.tallies.clone();
+        let is_told = self.crossings.tell(&mut tallies);
+        let mut unattributed = self.unattributed;
+        if !is_told {
+            unattributed += self.doubt(&mut tallies);
+            // What comes twice is acknowledged at once. That shows, unless something new was acknowledged with it.
+            let answered = (self.acks as f64 / self.data.max(1) as f64).clamp(0.5, 1.0);
+            tallies.iter_mut().for_each(Tally::believe);
+            tallies.iter_mut().for_each(|tally| tally.settle(answered));
+        }
+        (tallies, is_told, unattributed)
+    }
+
+    /// Takes back what this flow does not prove. Returns how many losses were taken back.
+    fn doubt(&self, tallies: &mut [Tally]) -> u64 {
         // Which of several was late is a guess: a path of few may be of no one.
         let most = tallies.iter().map(|tally| tally.proven_late).max().unwrap_or(0);
+        let goes_back = self.goes_back();
+        // Where the sender goes back, what is repeated was mostly not lost: where most was lost before the tap, what was seen may have been repeated for that.
+        let [before, behind] = self.lost;
+        let is_all_before = goes_back && before + self.unattributed > 2 * behind;
+        let mut unattributed = 0;
         for tally in &mut *tallies {
             if tally.proven_late < most / 4 {
                 tally.proven_late = 0;
             }
-            // Where the sender goes back, most of what arrives was sent several times: that nothing is known to have arrived shows nothing.
-            if self.goes_back() && tally.lost_before * 2 <= tally.lost {
+            if is_all_before {
+                unattributed += tally.lost.saturating_sub(tally.lost_before);
+                tally.lost = tally.lost.min(tally.lost_before);
+            }
+            // Most of what arrives was sent several times: that nothing is known to have arrived shows nothing.
+            if goes_back && tally.lost_before * 2 <= tally.lost {
                 tally.lost_in_a_row = 0;
             }
         }
+        unattributed
     }
 
     /// The position of a port. Blocks that do not have it are skipped, 16 ports at a time.
@@ -884,6 +917,20 @@ impl Entropy {
         Some(report)
     }
 
+    /// What the paths of flows show of packets that were taken for lost behind the tap, by the places of the flows. `known` as in [`section`](Self::section).
+    pub(crate) fn behind_tap(
+        &self,
+        known: impl Fn(FlowId) -> Option<KnownFlow>,
+    ) -> std::collections::HashMap<usize, BehindTap> {
+        let several = self.flows.iter().filter_map(|(id, flow)| Some((id, flow.many.as_deref()?)));
+        let told = several.filter(|(_, many)| many.returns >= MIN_RETURNS && many.data > 0);
+        told.filter_map(|(id, many)| {
+            let (tallies, is_told, _) = many.judged();
+            Some((known(id)?.index, BehindTap::of(&tallies, is_told)?))
+        })
+        .collect()
+    }
+
     /// The paths of flows that come back to them, those that stand out first. `known` as in [`section`](Self::section).
     pub(crate) fn paths(&self, known: impl Fn(FlowId) -> Option<KnownFlow>) -> Vec<FlowPath> {
         let here = self.flows.iter().map(|(id, flow)| (Some(id), flow));
@@ -899,19 +946,15 @@ impl Entropy {
             let ends = self.pairs[flow.pair as usize];
             let (flow, dest_qp) = (id.and_then(&known).map(|known| known.index), Some(flow.qp));
             let of = OfFlow { flow, src: ends.src, dst: ends.dst, dest_qp, spdcid: None };
-            let mut tallies = many.tallies.clone();
             let unseen = many.unseen.left_out(many.unattributed, |at| many.ports.get(at).copied());
             let unseen = unseen.filter(|(port, _)| !many.ports.contains(port));
+            let (mut tallies, is_told, unattributed) = many.judged();
             tallies.extend(unseen.map(|(_, lost)| Tally::never_seen(lost)));
             let entropy = many.ports.iter().copied().chain(unseen.map(|(port, _)| port));
             let entropy = entropy.map(|port| (port, None));
-            let is_told = many.crossings.tell(&mut tallies);
-            if !is_told {
-                many.doubt(&mut tallies);
-            }
             let is_known = is_told || many.answered.is_some();
             let view = View { is_lost_before: many.lost[0] + many.unattributed > many.lost[1], is_known };
-            let lost_unattributed = many.unattributed.saturating_sub(unseen.map_or(0, |(_, lost)| lost));
+            let lost_unattributed = unattributed.saturating_sub(unseen.map_or(0, |(_, lost)| lost));
             let with_those = |path| FlowPath { lost_unattributed, ..path };
             paths.extend(rows(&of, &tallies, view, entropy).map(with_those));
         }

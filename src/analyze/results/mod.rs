@@ -108,6 +108,7 @@ fn report(Analysis { tracker, metrics, shortened, .. }: &Analysis) -> View<'_> {
     let context = Context { network: &tracker.network, flow: &flow, detail: &detail, lost: &lost };
     capture.id = rows::capture_id(&capture);
     let mut head = sections::head(tracker, &metrics.0, &context, capture, &index);
+    index.set_behind_tap(each(&metrics.0).entropy.behind_tap(|id| context.flow(id)));
     index.set_applications(&head.setups, each(&metrics.0).named);
     head.one_sided = one_sided::section(each(&metrics.0).one_sided, &index, &head);
     head.sections = metrics.1.contribute(&context).into_iter().collect();

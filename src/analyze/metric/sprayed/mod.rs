@@ -104,13 +104,15 @@ struct Slot {
     path: u16,
     /// The same of the transmission before, which was lost. Of one that was lost before the tap, that is the path whose turn it was.
     lost_on: u16,
-    /// How long before the last one that came, in units: the most stands for longer.
+    /// How long before the last one that came, in units: the most stands for longer. Of what was sent once, whether it was counted as late.
     lost_before: u16,
     /// SACKs that showed it missing.
     shown: u8,
     /// The bits below.
     flags: u8,
 }
+
+const COUNTED_LATE: u16 = 1;
 
 /// A transmission of it came trimmed, or a NACK says that one was.
 const TRIMMED: u8 = 1;
@@ -328,7 +330,10 @@ impl Sprayed {
         let again = if is_rtx || is_known && !is_late { RESENT } else { 0 };
         let trimmed = if is_trimmed { TRIMMED } else { 0 };
         let (lost_on, lost_time) = if is_late { (at as u16 + 1, since) } else { (before.path, before.time) };
-        let lost_before = (since.wrapping_sub(lost_time) / UNIT_NS).min(u16::MAX.into()) as u16;
+        let lost_before = match is_late || again != 0 {
+            true => (since.wrapping_sub(lost_time) / UNIT_NS).min(u16::MAX.into()) as u16,
+            false => 0,
+        };
         (slot.path, slot.lost_on, slot.lost_before) = (at as u16 + 1, lost_on, lost_before);
         (slot.time, slot.shown) = (since, 0);
         // What was said of the transmission before is not said of this one.
@@ -348,12 +353,15 @@ impl Sprayed {
             }
             // Go-back-N: what the tap saw before is only repeated, behind what was lost. Some of it may have been lost too.
             () if again != 0 && is_behind_one && before.path > 0 => self.ways.resent(at),
-            () if again != 0 => self.on_again(x, at, &before),
+            () if again != 0 => self.on_again(x, at, &before, carried.time),
             () if x < hi && !is_trimmed => {
                 // To be overtaken by less than a packet of each path is nothing.
                 if hi - x > self.ways.len() as u64 {
                     let by = self.sent_once(x + 1).map(|behind| since.wrapping_sub(behind).into());
                     self.ways.get_mut(at).tally.comes_late(by);
+                    if let Some(slot) = self.slot(x) {
+                        slot.lost_before = COUNTED_LATE;
+                    }
                 }
                 self.sums.reordered += 1;
                 self.sums.max_extent = self.sums.max_extent.max(hi - 1 - x);
@@ -397,7 +405,7 @@ impl Sprayed {
     }
 
     /// A retransmission on the path `at`: what became of the transmission before.
-    fn on_again(&mut self, x: u64, at: usize, before: &Slot) {
+    fn on_again(&mut self, x: u64, at: usize, before: &Slot, time: i64) {
         self.ways.resent(at);
         if self.has_arrived(x, before) {
             self.sums.spurious += 1;
@@ -426,7 +434,10 @@ impl Sprayed {
                 self.sums.lost_before += 1;
                 let [first, next] = [x.wrapping_sub(1), x + 1].map(|x| self.first_way(x));
                 let there = self.turns.between(first, next, Place(x as u32));
-                self.ways.lost_before(there);
+                let since = self.since_begin(time);
+                let ago = self.slot(x.wrapping_sub(1)).filter(|slot| slot.path > 0);
+                let ago = ago.map(|slot| since.wrapping_sub(slot.time));
+                self.ways.lost_before(there, time - i64::from(ago.unwrap_or(0)));
                 if let (None, [Some(first), Some(next)]) = (there, [first, next]) {
                     self.ways.lost_between([first, next]);
                 }
@@ -503,6 +514,13 @@ impl Sprayed {
         rtt
     }
 
+    /// The path with this entropy value is not to be used any more.
+    pub(crate) fn on_skipped(&mut self, entropy: u32, time: i64) {
+        if let Some(at) = self.ways.named(entropy, None) {
+            self.ways.get_mut(at).skipped.get_or_insert((time, self.sums.packets));
+        }
+    }
+
     /// What a SACK shows: `bitmap` is of this PSN and those behind it.
     pub(crate) fn on_bitmap(&mut self, first: u32, bitmap: u64, time: i64) {
         let first = self.unwrap(first);
@@ -554,7 +572,7 @@ impl Sprayed {
         slot.flags |= ARRIVED;
         let once = slot.way().filter(|_| !slot.has(RESENT));
         // SACKs showed it missing when the tap had seen it, and it was not sent again.
-        let was_overtaken = is_new && slot.shown > 0;
+        let was_overtaken = is_new && slot.shown > 0 && slot.lost_before != COUNTED_LATE;
         let took = u64::from(since.wrapping_sub(slot.time));
         if let Some(at) = once {
             let tally = &mut self.ways.get_mut(at).tally;

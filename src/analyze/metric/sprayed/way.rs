@@ -125,11 +125,11 @@ impl Ways {
         self.list[at].tally.lost += 1;
     }
 
-    /// A packet was lost before the tap, on this path if it is known.
-    pub(crate) fn lost_before(&mut self, at: Option<usize>) {
+    /// A packet that was sent then was lost before the tap, on this path if it is known.
+    pub(crate) fn lost_before(&mut self, at: Option<usize>, sent: i64) {
         match at {
             Some(at) => {
-                self.list[at].tally.loses_before();
+                self.list[at].tally.loses_before(sent);
                 self.lost_before += 1;
             }
             None => self.lost_somewhere += 1,
@@ -246,7 +246,7 @@ impl Ways {
         let mut tallies: Vec<Tally> = ways().map(Way::tally).collect();
         let is_told = crossings.tell(&mut tallies);
         if !is_told {
-            tallies.iter_mut().for_each(|tally| tally.lost -= tally.lost_or_late(answered));
+            tallies.iter_mut().for_each(|tally| tally.settle(answered));
         }
         let is_known = is_told || is_answered;
         let lost: u64 = tallies.iter().map(|tally| tally.lost).sum();

@@ -134,7 +134,7 @@ impl Exchange {
                 }
                 _ => {
                     self.sums.lost_before += 1;
-                    self.ways.lost_before(None);
+                    self.ways.lost_before(None, time);
                 }
             }
         }
