@@ -593,7 +593,7 @@ impl Many {
                 }
             }
         }
-        self.suspects.on_progress(psn, is_ack, time);
+        self.suspects.on_progress(psn, time);
         if !is_ack {
             return self.suspects.on_nak(self.sent_at(psn.plus(2), time), time);
         }
@@ -602,13 +602,11 @@ impl Many {
         let is_asked = self.noted(psn).is_none_or(|(_, time)| time & ASKED != 0);
         let tallies = &self.tallies;
         let usual = |path: usize| tallies[path].lateness.spread()[1];
-        match self.suspects.on_ack(&Acked { psn, time, sent, is_asked }, usual) {
-            Some(Late { path, sent, by, is_sure: true }) => {
-                self.tallies[path].was_late(sent, by);
-                self.lost[1] = self.lost[1].saturating_sub(1);
-            }
-            Some(Late { path, by, .. }) => self.tallies[path].seems_late.add(by),
-            None => {}
+        if let Some(Late { path, sent, by }) =
+            self.suspects.on_ack(&Acked { psn, time, sent, is_asked }, usual)
+        {
+            self.tallies[path].was_late(sent, by);
+            self.lost[1] = self.lost[1].saturating_sub(1);
         }
     }
 
@@ -760,7 +758,6 @@ impl Many {
             unattributed += self.doubt(&mut tallies);
             // What comes twice is acknowledged at once. That shows, unless something new was acknowledged with it.
             let answered = (self.acks as f64 / self.data.max(1) as f64).clamp(0.5, 1.0);
-            tallies.iter_mut().for_each(Tally::believe);
             tallies.iter_mut().for_each(|tally| tally.settle(answered));
         }
         (tallies, is_told, unattributed)

@@ -74,8 +74,6 @@ pub(crate) struct Tally {
     pub(crate) proven_late: u64,
     /// Those of which it is not known whether they were late, too, or lost: see [`settle`](Tally::settle).
     pub(crate) perhaps_late: u64,
-    /// How much later those came that seem to have been late: what shows it may have another cause.
-    pub(crate) seems_late: Totals,
     /// How much later those came that were late.
     pub(crate) lateness: Totals,
     /// The newest one that is known to have arrived, as times or numbers of packets go, and how many behind it were lost.
@@ -176,18 +174,6 @@ impl Tally {
     pub(crate) fn comes_late(&mut self, by: Option<u64>) {
         self.late += 1;
         by.into_iter().for_each(|by| self.lateness.add(by));
-    }
-
-    /// Believes what [seems](Tally::seems_late) late, if all of it was about as late: by chance, each would be by another time.
-    pub(crate) fn believe(&mut self) {
-        let seems = std::mem::take(&mut self.seems_late);
-        let ([Some(least), _, Some(most)], true) = (seems.spread(), seems.count >= FEW) else { return };
-        if most / 2 <= least {
-            self.lost = self.lost.saturating_sub(seems.count);
-            self.lost_in_a_row = self.lost_in_a_row.saturating_sub(seems.count);
-            (self.late, self.proven_late) = (self.late + seems.count, self.proven_late + seems.count);
-            self.lateness.merge(seems);
-        }
     }
 
     /// Takes what is [lost or late](Tally::lost_or_late) for neither.

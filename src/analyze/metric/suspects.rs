@@ -9,7 +9,7 @@ use crate::{heap::heap, wire::Psn};
 const MOST: usize = 512;
 
 /// So many answers that nobody asked for may be by chance.
-const USUAL: u32 = 8;
+const USUAL: u32 = 1;
 
 /// Those of one flow, and its answers. Times are nanoseconds.
 #[derive(Clone, Debug, Default, crate::stored::Stored)]
@@ -19,8 +19,9 @@ pub(crate) struct Suspects {
     shortest: Option<u64>,
     /// The last PSN that was acknowledged, but by a NAK.
     acked: Option<Psn>,
-    /// Acknowledgements that no packet asked for, when nothing was suspected.
+    /// Acknowledgements that no packet asked for, when nothing was suspected; and those that showed something.
     unasked: u32,
+    found: u32,
     /// Retransmissions of what had been acknowledged: their answers show nothing else.
     needless: u32,
 }
@@ -33,8 +34,6 @@ struct Suspect {
     again: i64,
     /// When an answer first showed that it had arrived.
     covered: Option<i64>,
-    /// It was acknowledged before an answer to its retransmission could come.
-    is_early: bool,
 }
 
 heap! {
@@ -48,8 +47,6 @@ pub(crate) struct Late {
     pub(crate) path: usize,
     pub(crate) sent: i64,
     pub(crate) by: u64,
-    /// Nothing else can have caused the answer.
-    pub(crate) is_sure: bool,
 }
 
 /// An acknowledgement.
@@ -71,7 +68,7 @@ impl Suspects {
         if self.list.len() == MOST {
             self.list.pop_front();
         }
-        self.list.push_back(Suspect { psn, path: path as u16, sent, again, covered: None, is_early: false });
+        self.list.push_back(Suspect { psn, path: path as u16, sent, again, covered: None });
     }
 
     /// A packet that had been acknowledged is sent again.
@@ -79,12 +76,9 @@ impl Suspects {
         self.needless = self.needless.saturating_add(1);
     }
 
-    /// All up to this PSN have arrived. `is_ack`: an acknowledgement says so; a receiver that keeps what comes early may send a NAK for each of several that
-    /// are missing.
-    pub(crate) fn on_progress(&mut self, psn: Psn, is_ack: bool, time: i64) {
-        let shortest = self.shortest.unwrap_or(0);
+    /// All up to this PSN have arrived.
+    pub(crate) fn on_progress(&mut self, psn: Psn, time: i64) {
         for one in self.list.iter_mut().filter(|one| psn.distance_from(one.psn) >= 0) {
-            one.is_early |= is_ack && since(one.again, time) < shortest - shortest / 4;
             one.covered.get_or_insert(time);
         }
     }
@@ -111,14 +105,12 @@ impl Suspects {
         if let Some(sent) = sent.filter(|_| is_asked && !is_again) {
             self.takes(since(sent, time));
         }
-        let shortest = self.shortest?;
         let is_told = !is_asked && !is_again;
         self.unasked = self.unasked.saturating_add(u32::from(is_told && self.list.is_empty()));
-        if let Some(at) = self.list.iter().position(|one| one.is_early) {
-            return self.take(at, time, shortest);
-        }
+        let shortest = self.shortest?;
         // A receiver may answer what nobody asked it to: then that shows nothing.
-        if !is_again && (is_asked || self.unasked > USUAL) {
+        let is_usual = self.unasked > USUAL && self.unasked / 2 > self.found;
+        if !is_again && (is_asked || is_usual) {
             return None;
         }
         if self.needless > 0 {
@@ -126,22 +118,14 @@ impl Suspects {
             return None;
         }
         let is_due = |one: &Suspect| one.covered.is_some() && since(one.again, time) >= shortest / 2;
-        let mut due = self.list.iter().enumerate().filter(|(_, one)| is_due(one));
-        // With something new, it is perhaps the answer to that. One path delivers in order.
-        if !is_again {
-            let (at, _) = due.next()?;
-            return self.take(at, time, shortest).map(|late| Late { is_sure: false, ..late });
-        }
+        let due = self.list.iter().enumerate().filter(|(_, one)| is_due(one));
         // Of several, the one that is as late as others of its path.
         let nearest = due.min_by_key(|(_, one)| {
             let late = one.late(time, shortest);
             usual(late.path).map_or(u64::MAX - late.by, |usual| usual.abs_diff(late.by))
         });
         let (at, _) = nearest?;
-        self.take(at, time, shortest)
-    }
-
-    fn take(&mut self, at: usize, time: i64, shortest: u64) -> Option<Late> {
+        self.found = self.found.saturating_add(1);
         self.list.remove(at).map(|one| one.late(time, shortest))
     }
 }
@@ -155,7 +139,6 @@ impl Suspect {
             path: self.path.into(),
             sent: self.sent,
             by: since(self.sent, answered).saturating_sub(shortest),
-            is_sure: true,
         }
     }
 }
