@@ -923,6 +923,10 @@ impl Entropy {
         let told = several.filter(|(_, many)| many.returns >= MIN_RETURNS && many.data > 0);
         told.filter_map(|(id, many)| {
             let (tallies, is_told, _) = many.judged();
+            // Who goes back repeats much that was not lost: it is no evidence.
+            if many.goes_back() && !is_told {
+                return None;
+            }
             Some((known(id)?.index, BehindTap::of(&tallies, is_told)?))
         })
         .collect()

@@ -1,6 +1,6 @@
 //! Rules about the whole capture.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashSet};
 
 use super::{
     kin::{Kin, Thing},
@@ -192,18 +192,26 @@ pub(super) fn bad_paths(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnM
         .collect();
     let key = |path: &FlowPath| (path.state, path.segments.clone(), path.flow_label, path.udp_src_port);
     bad.sort_by_cached_key(|path| key(path));
-    for paths in bad.chunk_by(|a, b| key(a) == key(b)) {
+    for paths in bad.chunk_by(|a, b| key(a) == key(b)).flat_map(by_direction) {
         let Some(first) = paths.first() else { continue };
         let is_same = |path: &&FlowPath| paths.iter().any(|bad| bad.is_of_the_flow_of(path));
         let of_flows = head.paths.iter().filter(is_same);
         let (packets, what) = trouble(first.state, paths.iter().copied(), of_flows);
-        let of = match paths {
+        let of = match &paths[..] {
             [one] => format!("{}, which has {}", one.flow_name(), several(one.paths, "path")),
             _ => several(paths.len() as u64, "flow"),
         };
         let text = format!("the path with {} {what}; of {of}", first.name());
         say(Seen::new(packets, text));
     }
+}
+
+/// Paths that have a port in common: the two directions between hosts are two paths.
+fn by_direction<'a>(paths: &[&'a FlowPath]) -> impl Iterator<Item = Vec<&'a FlowPath>> + use<'a> {
+    let ends: HashSet<_> = paths.iter().map(|path| (&path.src, &path.dst)).collect();
+    let are_both = ends.iter().any(|&(src, dst)| ends.contains(&(dst, src)));
+    let (one, other) = paths.iter().partition::<Vec<_>, _>(|path| !are_both || path.src < path.dst);
+    [one, other].into_iter().filter(|paths| !paths.is_empty())
 }
 
 /// What is wrong with these paths, which are bad in this way, and their packets. `all`: paths of which they are some.
