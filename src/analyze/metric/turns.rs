@@ -169,7 +169,14 @@ impl Turns {
             _ => next.at(),
         };
         let there = usize::from(there?);
-        (self.next(there) == Some(behind?)).then_some(there)
+        (self.next_at(there, place) == Some(behind?)).then_some(there)
+    }
+
+    /// The path that was behind one at that time.
+    fn next_at(&self, at: usize, place: Place) -> Option<usize> {
+        let next = self.next.get(at)?;
+        let is_old = next.since.is_some_and(|since| place.is_before(since));
+        next.before.filter(|_| is_old).or(next.at()).map(Into::into)
     }
 
     /// Whether a sender may still use the path that was behind one before, and all of it is lost: nothing was seen of it since, and most packets of the one before
