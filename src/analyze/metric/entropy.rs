@@ -602,10 +602,11 @@ impl Many {
         let is_asked = self.noted(psn).is_none_or(|(_, time)| time & ASKED != 0);
         let tallies = &self.tallies;
         let usual = |path: usize| tallies[path].lateness.spread()[1];
-        if let Some(Late { path, sent, by }) =
+        if let Some(Late { path, sent, by, is_sure }) =
             self.suspects.on_ack(&Acked { psn, time, sent, is_asked }, usual)
         {
             self.tallies[path].was_late(sent, by);
+            self.tallies[path].guessed_late += u64::from(!is_sure);
             self.lost[1] = self.lost[1].saturating_sub(1);
         }
     }
@@ -765,6 +766,12 @@ impl Many {
 
     /// Takes back what this flow does not prove. Returns how many losses were taken back.
     fn doubt(&self, tallies: &mut [Tally]) -> u64 {
+        // Answers that tell something new, too, are believed where others tell nothing new.
+        let sum = |of: fn(&Tally) -> u64| tallies.iter().map(of).sum::<u64>();
+        let (proven, guessed) = (sum(|tally| tally.proven_late), sum(|tally| tally.guessed_late));
+        if proven.saturating_sub(guessed) * 16 < guessed {
+            tallies.iter_mut().for_each(Tally::doubt_guesses);
+        }
         // Which of several was late is a guess: a path of few may be of no one.
         let most = tallies.iter().map(|tally| tally.proven_late).max().unwrap_or(0);
         let goes_back = self.goes_back();

@@ -72,6 +72,8 @@ pub(crate) struct Tally {
     pub(crate) rtts: Totals,
     /// Those that were taken for lost behind the tap until answers showed that they were late.
     pub(crate) proven_late: u64,
+    /// Those of them of which the answer may have another cause.
+    pub(crate) guessed_late: u64,
     /// Those of which it is not known whether they were late, too, or lost: see [`settle`](Tally::settle).
     pub(crate) perhaps_late: u64,
     /// How much later those came that were late.
@@ -174,6 +176,17 @@ impl Tally {
     pub(crate) fn comes_late(&mut self, by: Option<u64>) {
         self.late += 1;
         by.into_iter().for_each(|by| self.lateness.add(by));
+    }
+
+    /// Takes what was guessed to be late for lost again.
+    pub(crate) fn doubt_guesses(&mut self) {
+        let guessed = std::mem::take(&mut self.guessed_late);
+        self.lost += guessed;
+        (self.late, self.proven_late) =
+            (self.late.saturating_sub(guessed), self.proven_late.saturating_sub(guessed));
+        if guessed > 0 {
+            self.lateness = Totals::default();
+        }
     }
 
     /// Takes what is [lost or late](Tally::lost_or_late) for neither.

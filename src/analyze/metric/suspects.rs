@@ -47,6 +47,8 @@ pub(crate) struct Late {
     pub(crate) path: usize,
     pub(crate) sent: i64,
     pub(crate) by: u64,
+    /// The answer tells nothing new: nothing else can have caused it.
+    pub(crate) is_sure: bool,
 }
 
 /// An acknowledgement.
@@ -126,7 +128,7 @@ impl Suspects {
         });
         let (at, _) = nearest?;
         self.found = self.found.saturating_add(1);
-        self.list.remove(at).map(|one| one.late(time, shortest))
+        self.list.remove(at).map(|one| Late { is_sure: is_again, ..one.late(time, shortest) })
     }
 }
 
@@ -139,6 +141,7 @@ impl Suspect {
             path: self.path.into(),
             sent: self.sent,
             by: since(self.sent, answered).saturating_sub(shortest),
+            is_sure: false,
         }
     }
 }
