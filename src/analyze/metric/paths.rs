@@ -74,6 +74,8 @@ pub(crate) struct Tally {
     pub(crate) proven_late: u64,
     /// Those of them of which the answer may have another cause.
     pub(crate) guessed_late: u64,
+    /// What is taken for lost, and perhaps was late: see [`doubt_guesses`](Tally::doubt_guesses).
+    pub(crate) doubtful: u64,
     /// Those of which it is not known whether they were late, too, or lost: see [`settle`](Tally::settle).
     pub(crate) perhaps_late: u64,
     /// How much later those came that were late.
@@ -182,6 +184,7 @@ impl Tally {
     pub(crate) fn doubt_guesses(&mut self) {
         let guessed = std::mem::take(&mut self.guessed_late);
         self.lost += guessed;
+        self.doubtful = guessed;
         (self.late, self.proven_late) =
             (self.late.saturating_sub(guessed), self.proven_late.saturating_sub(guessed));
         if guessed > 0 {
@@ -226,7 +229,9 @@ impl BehindTap {
     pub(crate) fn of(tallies: &[Tally], is_told: bool) -> Option<BehindTap> {
         let lost = tallies.iter().map(|tally| tally.lost.saturating_sub(tally.lost_before + tally.trimmed));
         let late = tallies.iter().map(|tally| tally.proven_late).sum();
-        Some(BehindTap { lost: lost.sum(), is_told, late }).filter(|_| is_told || late > 0)
+        let doubtful = tallies.iter().map(|tally| tally.doubtful).sum::<u64>();
+        let lost = lost.sum::<u64>().saturating_sub(doubtful);
+        Some(BehindTap { lost, is_told, late }).filter(|_| is_told || late > 0 || doubtful > 0)
     }
 
     /// The bounds of what was lost behind the tap, of those that are known without this.
@@ -258,6 +263,11 @@ pub(crate) fn rows(
     entropy: impl Iterator<Item = (u16, Option<u16>)>,
 ) -> impl Iterator<Item = FlowPath> {
     let mut states = judge(tallies, view.is_lost_before);
+    for (state, tally) in states.iter_mut().zip(tallies) {
+        if tally.doubtful * 2 > tally.lost && matches!(state, PathState::Lossy | PathState::Dead) {
+            *state = PathState::Repeated;
+        }
+    }
     for (state, tally) in states.iter_mut().zip(tallies).filter(|_| !view.is_known) {
         let is_behind = tally.lost.saturating_sub(tally.trimmed) > 2 * tally.lost_before;
         if is_behind && matches!(state, PathState::Lossy | PathState::Dead) {

@@ -271,7 +271,7 @@ fn trouble<'a>(
             later(mean(paths.clone().filter_map(|path| path.late_mean_ns)))
         ),
         PathState::Repeated => format!(
-            "loses or delays: {} of {} that it carried were retransmitted; there are no answers to tell whether they were lost or late",
+            "loses or delays: {} of {} that it carried were retransmitted; no answers tell whether they were lost or late",
             count(lost),
             several(packets, "packet")
         ),
