@@ -149,7 +149,8 @@ records! {
         pub gap_psns: u64,
         /// Bytes of payload in retransmitted packets.
         pub retransmitted_bytes: u64,
-        /// Packets retransmitted after they had been acknowledged at the tap; `None` if the service has no acknowledgements.
+        /// Packets retransmitted that were not lost: they had been acknowledged at the tap before, or, of a flow of several paths, answers or a second tap show
+        /// that they came late; `None` if the service has no acknowledgements.
         pub spurious: Option<u64>,
         /// Packets by class.
         pub classes: BTreeMap<Class, u64>,

@@ -39,6 +39,8 @@ records! {
         pub lost_before_tap: u64,
         /// Retransmissions of packets that the tap had seen, and their receiver did not have: they were lost behind it.
         pub lost_after_tap: u64,
+        /// Retransmissions of packets that were lost or late behind the tap: their path is slow, and SACKs do not name each packet.
+        pub lost_or_late: u64,
         /// Retransmissions of what was not lost: the receiver had said that it had it, or the first transmission came after all.
         pub spurious_retransmits: u64,
         /// Packets that came behind one with a higher PSN, and are no retransmissions. That is normal.

@@ -26,7 +26,7 @@ records! {
         pub several_ports: u64,
         /// Flows whose packets alternate between source ports.
         pub sprayed: u64,
-        /// Packets of these flows that were lost before the tap on a path that is not known.
+        /// Packets of these flows, and of connections of MRC, that were lost before the tap on a path that is not known.
         pub lost_unattributed: u64,
         /// The first of these flows.
         pub sprayed_flows: Vec<SprayedFlow>,
@@ -116,6 +116,8 @@ records! {
         /// Packets that were lost on it: retransmitted, and first of a row of such. Of what was lost before the tap, the path is known where the
         /// flow takes its paths in turn.
         pub lost: u64,
+        /// Packets of the flow that were lost before the tap on a path that is not known.
+        pub lost_unattributed: u64,
         /// Retransmissions that took it.
         pub resent: u64,
         /// Packets that came marked (CE), or of which SACKs of MRC or ACKs of Ultra Ethernet say so; these

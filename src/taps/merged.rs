@@ -10,19 +10,19 @@ use std::{
     path::Path,
 };
 
-use super::packet::TapPacket;
+use super::packet::identity;
 use crate::{
     capture::{ClockOffset, Merge, Series, Source},
     dissect::dissect,
-    icrc::State,
 };
 
 /// How many frames of each capture are looked at.
 const LOOKED_AT: usize = 1 << 17;
 /// So many packets in common are enough evidence.
 const ENOUGH: usize = 8;
-/// Smaller offsets are left to the analysis, which compares the clocks of interfaces.
-const LEAST_NS: i64 = 1_000_000;
+/// A packet does not come sooner than it was sent: clocks of which this much is wrong are not right. Less is left to the analysis, which compares the clocks of
+/// interfaces.
+const LEAST_NS: i64 = 2_000;
 /// If packets of one direction only are in common, the clocks are wrong if the difference is longer than any delay.
 const LONGEST_DELAY_NS: i64 = 2_000_000_000;
 
@@ -62,17 +62,15 @@ fn first_packets(path: &Path) -> Seen {
     let opened = path.is_file().then(|| Series::open(path, []).ok()).flatten();
     let Some(mut file) = opened else { return seen };
     let hasher = foldhash::fast::FixedState::default();
-    for frame in 0..LOOKED_AT {
+    for _ in 0..LOOKED_AT {
         // What cannot be read is said by those who read it all.
         let Ok(Some(record)) = file.next() else { break };
         let d = dissect(record.link, record.frame, record.wire_len);
-        let Some(packet) = TapPacket::of(&record, &d, State::Unchecked, frame as u64, &hasher) else {
-            continue;
-        };
-        let is_up = packet.addresses[0] < packet.addresses[1];
-        seen.entry((packet.key, packet.icrc.unwrap_or_default()))
+        let Some((addresses, key)) = identity(&d, &hasher) else { continue };
+        let is_up = addresses[0] < addresses[1];
+        seen.entry((key, d.icrc().unwrap_or_default()))
             .and_modify(|one| *one = None)
-            .or_insert(Some((packet.time, is_up)));
+            .or_insert(Some((record.time.0, is_up)));
     }
     seen
 }
@@ -106,15 +104,16 @@ impl Known {
             (false, false) => (down, up),
             (is_none, _) => (if is_none { up } else { down }, if is_none { up } else { down }),
         };
-        let is_right = match down.is_empty() || up.is_empty() {
-            true => middle(low).saturating_abs() <= LONGEST_DELAY_NS,
-            false => middle(low) <= LEAST_NS && middle(high) >= -LEAST_NS,
-        };
         // The offset is between the shortest delays of both directions. A packet that was sent again with the same bytes, and lost at
         // one of the places, is at the edges.
         let edge = low.len() / 50;
         let [from, to] = [low[low.len() - 1 - edge], high[high.len() / 50]];
+        // Clocks that drift apart have another offset at the end.
         let [from, to] = if from <= to { [from, to] } else { [middle(low), middle(high)] };
+        let is_right = match down.is_empty() || up.is_empty() {
+            true => middle(low).saturating_abs() <= LONGEST_DELAY_NS,
+            false => from <= LEAST_NS && to >= -LEAST_NS,
+        };
         let ns = from + to.saturating_sub(from) / 2;
         (!is_right).then_some(ClockOffset { ns, packets: packets as u64 })
     }

@@ -62,25 +62,13 @@ impl TapPacket {
         } else {
             [0; 4]
         };
-        let source_port = d.get::<Udp>().map_or(0, Udp::src_port);
-        // The fifth byte has the congestion bits, which routers set.
-        let mut fixed = [0; Bth::LEN];
-        fixed.copy_from_slice(bth.bytes());
-        fixed[4] = 0;
-        let mut hash = hasher.build_hasher();
-        addresses.iter().for_each(|address| std::hash::Hash::hash(address, &mut hash));
-        hash.write_u16(source_port);
-        hash.write_u16(ip_id);
-        hash.write(&fixed);
-        if let Some(aeth) = d.get::<Aeth>() {
-            hash.write(aeth.bytes());
-        }
+        let (_, key) = identity(d, hasher)?;
         // Where the frame is cut, its length on the wire may be that of a mirror.
         let end = if d.is_cut() { d.end() } else { d.end().min(d.wire_len()) };
         Some(TapPacket {
             frame,
             time: record.time.0,
-            key: hash.finish(),
+            key,
             addresses,
             qp: bth.dest_qp().0,
             psn: bth.psn().0,
@@ -90,7 +78,7 @@ impl TapPacket {
             state,
             is_ip_right: is_ip_right(d),
             ip_id: d.has(Kind::Ipv4).then_some(ip_id),
-            source_port,
+            source_port: d.get::<Udp>().map_or(0, Udp::src_port),
             size: end.saturating_sub(d.offset(Kind::Bth)? as u32),
             dscp: dscp as u8,
             is_ce: ecn == u16::from(Ecn::CE.0) || d.tunnel_depth() > 0 && is_ce_outside(d),
@@ -127,6 +115,36 @@ impl TapPacket {
         ];
         (self.is_damaged() != other.is_damaged()) && equal.iter().filter(|&&is| is).count() + 2 >= equal.len()
     }
+}
+
+/// The addresses of a packet, and a hash of its headers that no router changes; of RoCE, InfiniBand and Ultra Ethernet.
+pub(super) fn identity(d: &Dissection<'_>, hasher: &impl BuildHasher) -> Option<([Address; 2], u64)> {
+    let addresses = d.addresses()?;
+    let mut hash = hasher.build_hasher();
+    addresses.iter().for_each(|address| std::hash::Hash::hash(address, &mut hash));
+    hash.write_u16(d.get::<Udp>().map_or(0, Udp::src_port));
+    hash.write_u16(d.get::<Ipv4>().map_or(0, |ip| ip.id().0));
+    match d.get::<Bth>() {
+        Some(bth) => {
+            // The fifth byte has the congestion bits, which routers set.
+            let mut fixed = [0; Bth::LEN];
+            fixed.copy_from_slice(bth.bytes());
+            fixed[4] = 0;
+            hash.write(&fixed);
+            if let Some(aeth) = d.get::<Aeth>() {
+                hash.write(aeth.bytes());
+            }
+        }
+        None if d.is_uet() => {
+            /// What all packets with a number have: types, numbers, contexts.
+            const SHORTEST: usize = 12;
+            let layers = d.layers();
+            let pds = layers.iter().find(|layer| layer.kind.is_uet())?;
+            hash.write(d.frame().get(pds.at as usize..)?.get(..SHORTEST)?);
+        }
+        None => return None,
+    }
+    Some((addresses, hash.finish()))
 }
 
 /// Whether the checksum of the IPv4 header is right, or there is none.

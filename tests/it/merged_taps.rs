@@ -2,7 +2,7 @@
 
 use std::{fmt::Debug, path::Path};
 
-use crate::support::{merged, programs::cli};
+use crate::support::{merged, programs::cli, scratch::Scratch};
 use rdmawire::{
     analyze::{Analysis, Options},
     capture::{ClockOffset, Series, Source},
@@ -263,4 +263,39 @@ fn clocks_apart_are_set_right() {
     // Merged again, by the right clock.
     let same = taps::merge([at_hosts[0]; 2].iter().map(open).collect());
     assert!(same.captures().all(|capture| capture.clock().is_none()));
+}
+
+/// Clocks that are apart by less than a millisecond are set right too, where packets would come before they were sent.
+#[test]
+fn clocks_that_are_little_apart_are_set_right() {
+    let text = "seed = 3\n[[connection]]\noperations = [{ op = \"write\", size = \"256KiB\", count = 8 }]\n[[segment]]\ndelay = \"1us\"\n[[segment]]\n\
+                delay = \"3us\"\n[[segment]]\ndelay = \"1us\"\n[[tap]]\nname = \"s\"\nafter = 1\n[[tap]]\nname = \"r\"\nafter = 2\n";
+    let run = run(&Scenario::parse(text).unwrap()).unwrap();
+    let pcap = |tap: usize, ahead: i64| {
+        let mut bytes: Vec<u8> = Vec::new();
+        let head = [0xa1b2_3c4d_u32, 4 << 16 | 2, 0, 0, 1 << 18, 1];
+        head.iter().for_each(|word| bytes.extend(word.to_le_bytes()));
+        let mut frames = run.frames(tap);
+        while let Some(frame) = frames.next() {
+            let (ns, len) = (frame.time_ns + ahead, frame.bytes.len() as u32);
+            let words = [(ns / 1_000_000_000) as u32, (ns % 1_000_000_000) as u32, len, frame.wire_len];
+            words.iter().for_each(|word| bytes.extend(word.to_le_bytes()));
+            bytes.extend(frame.bytes);
+        }
+        bytes
+    };
+    let scratch = Scratch::new("clocks");
+    let first = scratch.file("s.pcap", &pcap(0, 0));
+    for ahead in [-1_000_000, -300_000, -100_000, -10_000, 0, 10_000, 100_000, 1_000_000] {
+        let second = scratch.file("r.pcap", &pcap(1, ahead));
+        let open = |path| Series::open(path, []).unwrap();
+        let mut merge = taps::merge([&*first, &*second].map(open).into());
+        let clock = merge.captures().find_map(Series::clock);
+        assert_eq!(clock.is_some(), ahead != 0, "{ahead}");
+        assert!(clock.is_none_or(|clock| (clock.ns - ahead).abs() <= 4_000), "{ahead}: {clock:?}");
+        let report = read(&mut merge);
+        let [one, other] = &report.flows[..] else { panic!("{:?}", report.flows) };
+        assert_eq!((one.requests.retransmits, other.requests.retransmits), (0, 0), "{ahead}");
+        assert_eq!(one.requests.capture_duplicates * 2, one.packets, "{ahead}");
+    }
 }

@@ -130,6 +130,47 @@ fn both_ways_to_analyze_count_alike() {
     assert_eq!(format!("{:?}", fast.head.paths), format!("{:?}", slow.head.paths));
 }
 
+/// What a slow path carries comes to the receiver late, and nothing of it was sent again; the other paths have ended by then, and are not dead. Identifications
+/// say so where the sender counts them, though every other packet may be late.
+#[test]
+fn what_a_slow_path_delivers_late_is_no_retransmission() {
+    for paths in [2, 4, 16] {
+        for delay in ["60us", "200us", "1ms"] {
+            let text = format!(
+                "seed = 3\n[[connection]]\nudp_port = \"spray:{paths}\"\nrecovery = \"selective\"\ntolerate = 100000\nip_id = \"flow\"\nmtu = 1024\n\
+                 notify = false\noperations = [{{ op = \"write\", size = \"256KiB\", count = 8 }}]\n[[segment]]\ndelay = \"2us\"\n[[segment]]\n\
+                 delay = \"2us\"\n[[tap]]\nafter = 2\n[paths]\ncount = {paths}\nby = \"remainder\"\nbad = 1\nbad_segment = 1\nbad_delay = \"{delay}\"\n"
+            );
+            let report = analyze(&text, Options::default());
+            let bad = report.head.paths.iter().filter(|path| path.state != PathState::Good);
+            let bad: Vec<_> = bad.map(|path| (path.udp_src_port % paths, path.state)).collect();
+            assert_eq!(bad, [(1, PathState::Slow)], "{text}\n{:#?}", report.head.paths);
+            let flow = report.flows.iter().max_by_key(|flow| flow.packets).unwrap();
+            assert_eq!(flow.requests.retransmits, 0, "{text}");
+            let late = report.head.paths.iter().find(|path| path.udp_src_port % paths == 1).unwrap().packets;
+            assert!(flow.requests.out_of_order.abs_diff(late) <= 16, "{text}");
+        }
+    }
+}
+
+/// A sender that leaves a path that died: what was lost there is of it, and not of the path that comes behind another one since.
+#[test]
+fn the_turn_of_a_lost_packet_is_that_of_its_time() {
+    for bad in ["bad_drop = 1.0\nbad_from = \"100us\"", "bad_drop = 0.2", "bad_drop = 0.2\nbad_segment = 2"] {
+        for count in [2, 4] {
+            let text = format!(
+                "seed = 3\n[[connection]]\nudp_port = \"spray:{count}\"\nrecovery = \"selective\"\ntolerate = 64\nnotify = false\n\
+                 operations = [{{ op = \"write\", size = \"256KiB\", count = 8 }}]\n[[segment]]\ndelay = \"2us\"\n[[segment]]\ndelay = \"2us\"\n\
+                 [paths]\ncount = {count}\nby = \"remainder\"\nbad = 1\n{bad}\n"
+            );
+            let report = analyze(&text, Options::default());
+            for path in report.head.paths.iter().filter(|path| path.udp_src_port % count != 1) {
+                assert_eq!((path.state, path.lost), (PathState::Good, 0), "{text}\n{path:?}");
+            }
+        }
+    }
+}
+
 /// Sixteen paths between two taps, of which one may be worse. The receiver misses at once what is overtaken.
 fn between_taps(seed: u64, recovery: &str, bad: &str) -> Run {
     let text = format!(

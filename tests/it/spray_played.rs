@@ -619,6 +619,26 @@ fn a_bad_plane_is_named_once() {
     }
 }
 
+/// The captures of several taps as one.
+fn merged(taps: &[&Played]) -> Report {
+    let mut frames: Vec<_> = (0..)
+        .zip(taps)
+        .flat_map(|(interface, played)| {
+            played.frames().iter().map(move |frame| (frame.time_ns, interface, frame))
+        })
+        .collect();
+    frames.sort_by_key(|&(time, interface, _)| (time, interface));
+    let mut analysis = Analysis::new(Options::default());
+    for number in 0..taps.len() as u16 {
+        analysis.interface(number, format!("tap {number}"), None);
+    }
+    for (time, interface, frame) in frames {
+        let (time, wire_len) = (Time(time), frame.wire_len);
+        analysis.push(&Record { time, link: Link::ETHERNET, interface, wire_len, frame: &frame.bytes });
+    }
+    analysis.finish()
+}
+
 /// The captures of both taps of one scenario, merged: each packet counts once, and its path is known by what came of it.
 #[test]
 fn two_taps_of_mrc_tell_what_arrived() {
@@ -639,28 +659,7 @@ fn two_taps_of_mrc_tell_what_arrived() {
                 )
             };
             let [sender, receiver] = ["sender", "receiver"].map(|tap| played("mrc", &text(tap)));
-            let mut frames: Vec<_> = [(0, &sender), (1, &receiver)]
-                .into_iter()
-                .flat_map(|(interface, played)| {
-                    played.frames().iter().map(move |frame| (frame.time_ns, interface, frame))
-                })
-                .collect();
-            frames.sort_by_key(|&(time, interface, _)| (time, interface));
-            let mut analysis = Analysis::new(Options::default());
-            for (number, name) in [(0, "senders"), (1, "receivers")] {
-                analysis.interface(number, name.into(), None);
-            }
-            for (time, interface, frame) in frames {
-                let (time, wire_len) = (Time(time), frame.wire_len);
-                analysis.push(&Record {
-                    time,
-                    link: Link::ETHERNET,
-                    interface,
-                    wire_len,
-                    frame: &frame.bytes,
-                });
-            }
-            let report = analysis.finish();
+            let report = merged(&[&sender, &receiver]);
             let truth = &sender.truth.contexts[0];
             let [row] = &report.head.mrc[..] else { panic!("{:?}", report.head.mrc) };
             assert_eq!((row.packets, row.retransmits), (truth.packets, truth.retransmits), "{trouble}");
@@ -680,4 +679,54 @@ fn two_taps_of_mrc_tell_what_arrived() {
             assert_eq!(bad, states, "{trouble}: {:#?}", report.head.paths);
         }
     }
+}
+
+/// The same of Ultra Ethernet, whose packets have no PSN of InfiniBand; and in each capture and in both, flows carry as much.
+#[test]
+fn two_taps_of_ultra_ethernet_count_once() {
+    for (trouble, states) in [
+        ("", &[][..]),
+        ("delay = \"20us\"", &[PathState::Slow]),
+        ("delay = \"200us\"", &[PathState::Slow]),
+        ("loss = 0.2", &[PathState::Lossy]),
+        ("dead_at = \"100us\"", &[PathState::Dead]),
+    ] {
+        let path =
+            if trouble.is_empty() { String::new() } else { format!("[[path]]\nnumber = 5\n{trouble}") };
+        let text = |tap: &str| {
+            format!(
+                "seed = 2\ntap = \"{tap}\"\ncontexts = 1\nsize = \"256KiB\"\nmessages = 32\npaths = 16\nwindow = 64\npatience = 60\n{path}"
+            )
+        };
+        let [sender, receiver] = ["sender", "receiver"].map(|tap| played("uet", &text(tap)));
+        let report = merged(&[&sender, &receiver]);
+        let truth = &sender.truth.contexts[0];
+        let row = report.head.uet.iter().find(|row| row.packets.is_some()).expect("a context");
+        assert_eq!(row.packets, Some(truth.packets), "{trouble}: {row:?}");
+        assert_eq!(row.retransmits, Some(truth.retransmits), "{trouble}: {row:?}");
+        assert_eq!(row.acks, Some(truth.acks), "{trouble}: {row:?}");
+        for found in &report.head.paths {
+            let path = truth.paths.iter().find(|path| path.udp_src_port == found.udp_src_port).unwrap();
+            assert_eq!((found.packets, found.lost), (path.packets, path.lost), "{trouble}: {found:?}");
+            assert!(found.transit_mean_ns.is_some(), "{trouble}: {found:?}");
+        }
+        let bad: Vec<_> = bad(&report).iter().map(|path| path.state).collect();
+        assert_eq!(bad, states, "{trouble}: {:#?}", report.head.paths);
+    }
+}
+
+/// A copy of another tap is none of what a flow of MRC carried, and its answers are on no path that is judged.
+#[test]
+fn flows_of_mrc_carry_as_much_at_two_taps() {
+    let text = |tap: &str| {
+        format!("seed = 2\ntap = \"{tap}\"\ncontexts = 1\nsize = \"64KiB\"\nmessages = 8\npaths = 8")
+    };
+    let [sender, receiver] = ["sender", "receiver"].map(|tap| played("mrc", &text(tap)));
+    let [one, both] = [analyzed(&sender), merged(&[&sender, &receiver])];
+    let carried = |report: &Report| report.flows.iter().map(|flow| flow.goodput_bytes).max();
+    assert_eq!(carried(&both), carried(&one));
+    assert_eq!(both.head.mrc[0].sacks, one.head.mrc[0].sacks);
+    assert!(both.flows.iter().all(|flow| flow.requests.capture_duplicates > 0), "{:?}", both.flows);
+    let source = &sender.truth.contexts[0].src;
+    assert!([one, both].iter().all(|report| report.head.paths.iter().all(|path| path.src == *source)));
 }

@@ -8,16 +8,18 @@ fn unanswered_packets_are_not_all_kept() {
     let (base, n) = (1 << 24, 10 * LARGEST as u64);
     let mut ring = Ring::default();
     for x in base..base + n {
-        ring.put(x, outstanding(x, base, 0), Sent { flags: SENT, ..Sent::default() });
+        let outstanding = outstanding(x, base, 0, Unanswered::Some);
+        ring.put(x, outstanding, Sent { flags: SENT, ..Sent::default() });
     }
     assert_eq!(ring.slots.len(), UNANSWERED);
-    assert_eq!(ring.room_until(base, 0), u64::MAX);
+    assert_eq!(ring.room_until(base, 0, Unanswered::Some), u64::MAX);
     let last = base + n - 1;
     assert!(ring.get(last + 1 - UNANSWERED as u64).is_some() && ring.get(last - UNANSWERED as u64).is_none());
     // Of what was sent since the last acknowledgement, more are.
-    ring.put(last + 1, outstanding(last + 1, base, last - 5000), Sent { flags: SENT, ..Sent::default() });
+    let outstanding = outstanding(last + 1, base, last - 5000, Unanswered::Some);
+    ring.put(last + 1, outstanding, Sent { flags: SENT, ..Sent::default() });
     assert_eq!(ring.slots.len(), LARGEST);
-    assert!(ring.room_until(base, last - 5000) == u64::MAX && ring.get(last).is_some());
+    assert!(ring.room_until(base, last - 5000, Unanswered::Some) == u64::MAX && ring.get(last).is_some());
 }
 
 #[test]

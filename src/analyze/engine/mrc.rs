@@ -40,11 +40,6 @@ struct Connection {
     dst: Address,
     dest_qp: u32,
     sprayed: Sprayed,
-    /// The interface that recorded its first packet: the tap that is next to the sender, where there are several. Whether answers come there, too, and how many came
-    /// elsewhere before.
-    home: Option<u16>,
-    is_answered_there: bool,
-    elsewhere: u32,
     received: Received,
     row: MrcCounts,
 }
@@ -81,53 +76,65 @@ heap! {
 }
 
 impl Mrc {
-    /// A packet of this flow. `max_memory`: of the analysis. Its code lies apart: inlined, it would take the place of what other packets
+    /// A packet of this flow. Returns whether it is counted at another tap. `max_memory`: of the analysis. Its code lies apart: inlined, it would take the place of what other packets
     /// need in the processor's cache of instructions.
     #[cold]
     #[inline(never)]
-    pub(crate) fn on_packet(&mut self, id: FlowId, facts: &Facts, d: &Dissection<'_>, max_memory: usize) {
+    pub(crate) fn on_packet(
+        &mut self,
+        id: FlowId,
+        facts: &Facts,
+        d: &Dissection<'_>,
+        max_memory: usize,
+    ) -> bool {
         let (Some(src), Some(dst), Some(qp)) = (facts.source(), facts.destination(), facts.dest_qp()) else {
-            return;
+            return false;
         };
-        let time = facts.time();
+        let (time, interface) = (facts.time(), facts.interface());
         match facts.opcode().operation() {
             Some(Operation::Write) => {
                 let most = max_memory / SHARE / Sprayed::BYTES;
                 let has_room = self.connections.len() < most.min(MAX_CONNECTIONS);
                 if has_room || self.connections.contains_key(&id) {
                     let new = || Connection::new([src, dst], qp.0, facts);
-                    self.connections.entry(id).or_insert_with(new).on_write(facts, d);
+                    return self.connections.entry(id).or_insert_with(new).on_write(facts, d);
                 }
             }
             Some(Operation::Sack) => {
                 let Some(seth) = d.get::<Seth>() else {
-                    return self.on_cut_answer([src, dst], |row| &mut row.cut_sacks);
+                    self.on_cut_answer([src, dst], |row| &mut row.cut_sacks);
+                    return false;
                 };
-                if let Some(connection) = self.answered([src, dst], seth.cack_psn())
-                    && connection.takes_answers(facts.interface())
-                {
+                if let Some(connection) = self.answered([src, dst], seth.cack_psn()) {
+                    if !connection.sprayed.takes_answers(interface) {
+                        return true;
+                    }
                     connection.on_sack(seth, d.get::<CcState>(), time);
                 }
             }
             Some(Operation::Nack) => {
                 let Some(neth) = d.get::<Neth>() else {
-                    return self.on_cut_answer([src, dst], |row| &mut row.cut_nacks);
+                    self.on_cut_answer([src, dst], |row| &mut row.cut_nacks);
+                    return false;
                 };
-                if let Some(connection) = self.answered([src, dst], neth.nack_psn())
-                    && connection.takes_answers(facts.interface())
-                {
+                if let Some(connection) = self.answered([src, dst], neth.nack_psn()) {
+                    if !connection.sprayed.takes_answers(interface) {
+                        return true;
+                    }
                     connection.on_nack(neth);
                 }
             }
             Some(Operation::Probe) => {
-                if let Some(connection) = self.connections.get_mut(&id)
-                    && connection.takes_answers(facts.interface())
-                {
+                if let Some(connection) = self.connections.get_mut(&id) {
+                    if !connection.sprayed.takes_answers(interface) {
+                        return true;
+                    }
                     connection.row.probes += 1;
                 }
             }
             _ => {}
         }
+        false
     }
 
     /// The connection that a packet from `src` to `dst` answers: of those in the other direction, the one whose PSNs are nearest.
@@ -148,6 +155,11 @@ impl Mrc {
             true => *count(&mut first.row) += 1,
             false => first.row.perhaps_cut = true,
         }
+    }
+
+    /// Packets that were lost before the tap on paths that are not known.
+    pub(crate) fn lost_unattributed(&self) -> u64 {
+        self.connections.values().map(|connection| connection.sprayed.lost_unattributed()).sum()
     }
 
     /// The report's rows: connections, and their paths.
@@ -198,28 +210,13 @@ impl Connection {
             dst,
             dest_qp,
             sprayed: Sprayed::new(BITS_OF_PSN, first.psn().0, first.time()),
-            home: None,
-            is_answered_there: false,
-            elsewhere: 0,
             received: Received::default(),
             row: MrcCounts::default(),
         }
     }
 
-    /// Whether answers that this interface recorded are counted: of several taps, those of one.
-    fn takes_answers(&mut self, interface: u16) -> bool {
-        /// So many of another tap show that the first one records no answers.
-        const MANY: u32 = 256;
-        if !self.sprayed.comes_to_several() {
-            return true;
-        }
-        let is_home = self.home == Some(interface);
-        self.is_answered_there |= is_home;
-        self.elsewhere = self.elsewhere.saturating_add(u32::from(!is_home));
-        is_home || !self.is_answered_there && self.elsewhere > MANY
-    }
-
-    fn on_write(&mut self, facts: &Facts, d: &Dissection<'_>) {
+    /// Returns whether another tap had recorded it.
+    fn on_write(&mut self, facts: &Facts, d: &Dissection<'_>) -> bool {
         let is_trimmed = facts.icrc() == State::Trimmed;
         let sent = Sent {
             carried: Carried::of(facts),
@@ -228,18 +225,18 @@ impl Connection {
             is_ordered: false,
         };
         let (psn, entropy) = (facts.psn().0, Entropy::of(d, facts.port().unwrap_or(0)));
-        self.home.get_or_insert(facts.interface());
         if self.sprayed.comes_elsewhere(psn, entropy, &sent) {
-            return;
+            return true;
         }
         self.sprayed.on_sent(psn, entropy, &sent);
         if is_trimmed {
-            return;
+            return false;
         }
         self.row.payload += u64::from(facts.payload());
         if let Some(meth) = d.get::<Meth>() {
             self.sprayed.on_message(meth.msn(), psn, facts.time(), facts.opcode().shape().ends);
         }
+        false
     }
 
     fn on_sack(&mut self, seth: &Seth, state: Option<&CcState>, time: i64) {
@@ -250,12 +247,16 @@ impl Connection {
         {
             self.received.add(state.rcvd_bytes(), time);
         }
+        // What it says of a path is of the entropy value in it, whatever it answers.
+        let mark = seth.m();
+        self.row.skip_once += u64::from(mark == PathMark(1));
+        self.row.skip_always += u64::from(mark == PathMark(2));
         if seth.pr() {
             self.row.probe_answers += 1;
+            if mark == PathMark(2) {
+                self.sprayed.on_skipped(seth.entropy().0, time);
+            }
         } else {
-            let mark = seth.m();
-            self.row.skip_once += u64::from(mark == PathMark(1));
-            self.row.skip_always += u64::from(mark == PathMark(2));
             let said = Said {
                 is_marked: mark.0 > 0,
                 is_skipped: mark == PathMark(2),
@@ -279,7 +280,7 @@ impl Connection {
 
     fn row(&self, flow: Option<usize>) -> MrcConnection {
         let (row, sprayed) = (&self.row, &self.sprayed);
-        let sums = &sprayed.sums;
+        let sums = &sprayed.sums();
         let mut why = Why::new();
         let mut known = |is_known: bool, reason: Reason, fields: &[&'static str]| {
             why.extend(fields.iter().filter(|_| !is_known).map(|&field| (field.into(), reason)));
@@ -312,6 +313,7 @@ impl Connection {
             rtx_agreement: sprayed.agreement(),
             lost_before_tap: sums.lost_before,
             lost_after_tap: sums.lost_after,
+            lost_or_late: sums.lost_or_late,
             spurious_retransmits: sums.spurious,
             reordered: sums.reordered,
             max_reorder_extent: sums.max_extent,

@@ -206,6 +206,7 @@ impl Tracker {
         }
 
         flow.count(facts);
+        let mut is_counted_elsewhere = false;
         if service == Service::Mrc
             && let Some(d) = whole
         {
@@ -213,11 +214,19 @@ impl Tracker {
             if shape.payload == PayloadRule::Full && shape.allows(facts.payload()) {
                 self.trims.full_packet(facts.payload());
             }
-            self.mrc.on_packet(id, facts, d, self.options.max_memory);
+            is_counted_elsewhere = self.mrc.on_packet(id, facts, d, self.options.max_memory);
             flow = self.flows.get_mut(id);
         }
         if let Some(flaw) = flaw {
             return (Some(id), self.on_flaw(id, facts, flaw), Some(flaw.class()));
+        }
+        if is_counted_elsewhere {
+            self.config.copying.count(false);
+            let counts = &mut flow.requests.counts;
+            counts.packets += 1;
+            counts.class(Class::CaptureDuplicate);
+            counts.copied(facts.l1_bytes(), facts.payload());
+            return (Some(id), Some(Direction::Request), Some(Class::CaptureDuplicate));
         }
         flow.note_path(facts);
         let payload = facts.payload();

@@ -13,14 +13,14 @@ use super::{
     KnownFlow, Metric, Placed, Verdict,
     crossings::Crossings,
     ends::Ends,
-    paths::{Carried, OfFlow, Tally, View, in_order, rows},
+    paths::{BehindTap, Carried, OfFlow, Tally, View, in_order, rows},
     per_flow::PerFlow,
     suspects::{Acked, Late, Suspects},
-    turns::{Turns, Unseen},
+    turns::{Place, Turns, Unseen},
 };
 use crate::{
     analyze::{
-        model::{Class, FlowId},
+        model::{Class, FlowId, Space},
         network::Network,
         packet::{Facts, path_tag},
         table::run::RunSum,
@@ -102,8 +102,10 @@ struct Many {
     /// The newest PSN.
     newest: Option<Psn>,
     turns: Turns,
-    /// Packets on all of them.
+    /// Packets on all of them that were beyond all before: what comes late, or again, makes no other path silent.
     packets: u64,
+    /// The newest one of requests, and of responses.
+    ahead: [Option<Psn>; 2],
     /// Requests, and responses with data.
     data: u64,
     /// Retransmissions that follow each other, and one that came between them.
@@ -130,8 +132,9 @@ struct Many {
     crossings: Crossings,
     /// Frames of it whose class is not known.
     elsewhere: Vec<u64>,
-    /// What was perhaps lost behind the tap.
+    /// What was perhaps lost behind the tap; and acknowledgements, of which each may show one that was not.
     suspects: Suspects,
+    acks: u64,
     /// Ports that are told apart.
     max: usize,
 }
@@ -143,6 +146,11 @@ struct Sent {
     time: i64,
     is_asked: Option<bool>,
     is_first: bool,
+}
+
+/// PSNs wrap after 24 bits.
+fn place_of(psn: Psn) -> Place {
+    Place(psn.0 << 8)
 }
 
 /// A time as it is remembered.
@@ -384,8 +392,10 @@ impl Many {
             self.tallies[at].trimmed += u64::from(place.class == Some(Class::Trimmed));
             return;
         }
-        self.packets += 1;
-        self.data += u64::from(place.space == Some(Direction::Request) || packet.payload() > 0);
+        // Answers take the paths of what they answer, or any: what is on these says nothing.
+        let is_data = !place.is_control && (place.space == Some(Direction::Request) || packet.payload() > 0);
+        self.data += u64::from(is_data);
+        self.packets += u64::from(self.goes_ahead(packet.psn(), place.space));
         let carried = Carried { is_marked: place.is_mark(packet), ..Carried::of(packet) };
         self.tallies[at].add(&carried, self.packets);
         if place.space != Some(Direction::Request) {
@@ -414,6 +424,17 @@ impl Many {
         }
     }
 
+    /// Whether a packet is beyond all of its kind before.
+    fn goes_ahead(&mut self, psn: Psn, space: Option<Space>) -> bool {
+        let Some(space) = space else { return true };
+        let newest = &mut self.ahead[usize::from(space == Direction::Response)];
+        let is_ahead = newest.is_none_or(|newest| psn.distance_from(newest) > 0);
+        if is_ahead {
+            *newest = Some(psn);
+        }
+        is_ahead
+    }
+
     /// One of its packets was recorded before, perhaps at another tap.
     #[cold]
     fn elsewhere(&mut self, port: u16, packet: &Facts, place: &Placed) {
@@ -429,6 +450,7 @@ impl Many {
         let at = self.place(port);
         let tally = &mut self.tallies[at];
         self.packets += run.packets;
+        self.ahead[usize::from(run.space == Direction::Response)] = Some(run.last_psn);
         self.data += run.packets;
         tally.last_at = self.packets;
         tally.packets += run.packets;
@@ -449,12 +471,13 @@ impl Many {
         if self.max <= FEW_PORTS {
             return;
         }
+        self.turns.takes(at, place_of(psn));
         if let Some(before) = self.port_of(psn.plus(u32::MAX)) {
-            self.turns.follows(before, at);
+            self.turns.follows(before, at, place_of(psn));
         }
         // Packets of a slow path come behind those that were sent behind them.
         if let Some(behind) = self.port_of(psn.plus(1)) {
-            self.turns.follows(at, behind);
+            self.turns.follows(at, behind, place_of(psn.plus(1)));
         }
         if self.newest.is_none_or(|newest| psn.distance_from(newest) > 0) {
             self.newest = Some(psn);
@@ -511,9 +534,20 @@ impl Many {
         is_behind && next.zip(self.port_of(behind)).is_none_or(|(next, behind)| next == behind)
     }
 
-    /// The place of the port that a PSN must have had which was not seen.
-    fn port_in_turn(&self, psn: Psn) -> Option<usize> {
-        self.turns.between(self.port_of(psn.plus(u32::MAX)), self.port_of(psn.plus(1)))
+    /// The place of the port that a PSN must have had which was not seen, as seen at this time.
+    fn port_in_turn(&self, psn: Psn, now: i64) -> Option<usize> {
+        let [before, behind] = [psn.plus(u32::MAX), psn.plus(1)];
+        let were_resent = [before, behind].map(|one| self.was_resent(one));
+        // A sender that goes back sends what is before it and behind it at other times: then it was not between them.
+        if self.goes_back() || were_resent.contains(&true) {
+            let [first, last] = [before, behind].map(|one| self.sent_at(one, now));
+            let (first, last) = (first?, last?);
+            let are_together = last >= first && (last - first) * 2 <= now - last;
+            if were_resent[0] != were_resent[1] || !are_together {
+                return None;
+            }
+        }
+        self.turns.between(self.port_of(before), self.port_of(behind), place_of(psn))
     }
 
     /// Whether the packets of a whole turn came before this one.
@@ -529,8 +563,9 @@ impl Many {
         }
     }
 
-    fn lost_before(&mut self, at: usize) {
-        self.tallies[at].loses_before();
+    fn lost_before(&mut self, at: usize, again: &Sent) {
+        let sent = self.sent_at(again.psn.plus(u32::MAX), again.time);
+        self.tallies[at].loses_before(sent.unwrap_or(again.time));
         self.lost_on(at, 0);
     }
 
@@ -562,14 +597,16 @@ impl Many {
         if !is_ack {
             return self.suspects.on_nak(self.sent_at(psn.plus(2), time), time);
         }
+        self.acks += 1;
         let sent = self.sent_at(psn, time).filter(|_| !self.was_resent(psn));
         let is_asked = self.noted(psn).is_none_or(|(_, time)| time & ASKED != 0);
         let tallies = &self.tallies;
         let usual = |path: usize| tallies[path].lateness.spread()[1];
-        if let Some(Late { path, sent, by }) =
+        if let Some(Late { path, sent, by, is_sure }) =
             self.suspects.on_ack(&Acked { psn, time, sent, is_asked }, usual)
         {
             self.tallies[path].was_late(sent, by);
+            self.tallies[path].guessed_late += u64::from(!is_sure);
             self.lost[1] = self.lost[1].saturating_sub(1);
         }
     }
@@ -632,7 +669,7 @@ impl Many {
         match class {
             // Sent again, it would have taken the port whose turn it was then.
             Class::LateOriginal | Class::Ambiguous => {
-                let is_in_turn = self.port_in_turn(psn).is_none_or(|there| there == at);
+                let is_in_turn = self.port_in_turn(psn, sent.time).is_none_or(|there| there == at);
                 let is_late = is_in_turn || class == Class::LateOriginal;
                 if is_late && self.is_far_behind(psn) {
                     let behind = self.sent_at(psn.plus(1), sent.time);
@@ -679,20 +716,25 @@ impl Many {
                 if is_late {
                     return;
                 }
-                let turn = self.port_in_turn(psn);
+                let turn = self.port_in_turn(psn, sent.time);
                 // Where the sender goes back, the tap may not have seen the transmission that was lost.
                 let goes_back = self.goes_back();
                 let was_seen = goes_back && self.was_seen(psn);
+                // Of packets that were all retransmitted, the tap saw the last transmission of those beside it, and not its own.
+                let is_left_out = self.was_resent(before)
+                    && !self.was_resent(psn)
+                    && (self.was_resent(psn.plus(1)) || self.alone <= self.swept);
                 match (last, turn) {
                     (Some(_), _) if is_own || !is_first || is_stale => {}
-                    // Of packets that were all retransmitted, the tap saw the last transmission of those beside it, and not its own.
-                    (Some(last), Some(turn)) if last != turn && !is_edge && !was_seen => {
-                        self.lost_before(turn)
+                    (Some(last), Some(turn)) if last != turn && !is_edge && !was_seen && is_left_out => {
+                        self.lost_before(turn, &sent)
                     }
-                    (Some(last), _) if was_seen || !goes_back => self.lost_behind(last, &sent),
+                    (Some(last), _) if was_seen || !goes_back && !is_left_out => {
+                        self.lost_behind(last, &sent)
+                    }
                     // It may have taken any.
                     (Some(_), _) => self.unattributed += 1,
-                    (None, Some(turn)) => self.lost_before(turn),
+                    (None, Some(turn)) => self.lost_before(turn, &sent),
                     (None, None) => {
                         self.unattributed += 1;
                         if let (Some(before), Some(behind)) =
@@ -708,19 +750,49 @@ impl Many {
         }
     }
 
-    /// Takes back what this flow does not prove.
-    fn doubt(&self, tallies: &mut [Tally]) {
+    /// What each path carried, and what is known of it in the end; whether a second tap told that; and packets that were lost on none that is known.
+    fn judged(&self) -> (Vec<Tally>, bool, u64) {
+        let mut tallies = self.tallies.clone();
+        let is_told = self.crossings.tell(&mut tallies);
+        let mut unattributed = self.unattributed;
+        if !is_told {
+            unattributed += self.doubt(&mut tallies);
+            // What comes twice is acknowledged at once. That shows, unless something new was acknowledged with it.
+            let answered = (self.acks as f64 / self.data.max(1) as f64).clamp(0.5, 1.0);
+            tallies.iter_mut().for_each(|tally| tally.settle(answered));
+        }
+        (tallies, is_told, unattributed)
+    }
+
+    /// Takes back what this flow does not prove. Returns how many losses were taken back.
+    fn doubt(&self, tallies: &mut [Tally]) -> u64 {
+        // Answers that tell something new, too, are believed where others tell nothing new.
+        let sum = |of: fn(&Tally) -> u64| tallies.iter().map(of).sum::<u64>();
+        let (proven, guessed) = (sum(|tally| tally.proven_late), sum(|tally| tally.guessed_late));
+        if proven.saturating_sub(guessed) * 16 < guessed {
+            tallies.iter_mut().for_each(Tally::doubt_guesses);
+        }
         // Which of several was late is a guess: a path of few may be of no one.
         let most = tallies.iter().map(|tally| tally.proven_late).max().unwrap_or(0);
+        let goes_back = self.goes_back();
+        // Where the sender goes back, what is repeated was mostly not lost: where most was lost before the tap, what was seen may have been repeated for that.
+        let [before, behind] = self.lost;
+        let is_all_before = goes_back && before + self.unattributed > 2 * behind;
+        let mut unattributed = 0;
         for tally in &mut *tallies {
             if tally.proven_late < most / 4 {
                 tally.proven_late = 0;
             }
-            // Where the sender goes back, most of what arrives was sent several times: that nothing is known to have arrived shows nothing.
-            if self.goes_back() && tally.lost_before * 2 <= tally.lost {
+            if is_all_before {
+                unattributed += tally.lost.saturating_sub(tally.lost_before);
+                tally.lost = tally.lost.min(tally.lost_before);
+            }
+            // Most of what arrives was sent several times: that nothing is known to have arrived shows nothing.
+            if goes_back && tally.lost_before * 2 <= tally.lost {
                 tally.lost_in_a_row = 0;
             }
         }
+        unattributed
     }
 
     /// The position of a port. Blocks that do not have it are skipped, 16 ports at a time.
@@ -849,6 +921,24 @@ impl Entropy {
         Some(report)
     }
 
+    /// What the paths of flows show of packets that were taken for lost behind the tap, by the places of the flows. `known` as in [`section`](Self::section).
+    pub(crate) fn behind_tap(
+        &self,
+        known: impl Fn(FlowId) -> Option<KnownFlow>,
+    ) -> std::collections::HashMap<usize, BehindTap> {
+        let several = self.flows.iter().filter_map(|(id, flow)| Some((id, flow.many.as_deref()?)));
+        let told = several.filter(|(_, many)| many.returns >= MIN_RETURNS && many.data > 0);
+        told.filter_map(|(id, many)| {
+            let (tallies, is_told, _) = many.judged();
+            // Who goes back repeats much that was not lost: it is no evidence.
+            if many.goes_back() && !is_told {
+                return None;
+            }
+            Some((known(id)?.index, BehindTap::of(&tallies, is_told)?))
+        })
+        .collect()
+    }
+
     /// The paths of flows that come back to them, those that stand out first. `known` as in [`section`](Self::section).
     pub(crate) fn paths(&self, known: impl Fn(FlowId) -> Option<KnownFlow>) -> Vec<FlowPath> {
         let here = self.flows.iter().map(|(id, flow)| (Some(id), flow));
@@ -864,19 +954,17 @@ impl Entropy {
             let ends = self.pairs[flow.pair as usize];
             let (flow, dest_qp) = (id.and_then(&known).map(|known| known.index), Some(flow.qp));
             let of = OfFlow { flow, src: ends.src, dst: ends.dst, dest_qp, spdcid: None };
-            let mut tallies = many.tallies.clone();
             let unseen = many.unseen.left_out(many.unattributed, |at| many.ports.get(at).copied());
             let unseen = unseen.filter(|(port, _)| !many.ports.contains(port));
+            let (mut tallies, is_told, unattributed) = many.judged();
             tallies.extend(unseen.map(|(_, lost)| Tally::never_seen(lost)));
             let entropy = many.ports.iter().copied().chain(unseen.map(|(port, _)| port));
             let entropy = entropy.map(|port| (port, None));
-            let is_told = many.crossings.tell(&mut tallies);
-            if !is_told {
-                many.doubt(&mut tallies);
-            }
             let is_known = is_told || many.answered.is_some();
             let view = View { is_lost_before: many.lost[0] + many.unattributed > many.lost[1], is_known };
-            paths.extend(rows(&of, &tallies, view, entropy));
+            let lost_unattributed = unattributed.saturating_sub(unseen.map_or(0, |(_, lost)| lost));
+            let with_those = |path| FlowPath { lost_unattributed, ..path };
+            paths.extend(rows(&of, &tallies, view, entropy).map(with_those));
         }
         in_order(paths)
     }

@@ -72,6 +72,12 @@ pub(crate) struct Tally {
     pub(crate) rtts: Totals,
     /// Those that were taken for lost behind the tap until answers showed that they were late.
     pub(crate) proven_late: u64,
+    /// Those of them of which the answer may have another cause.
+    pub(crate) guessed_late: u64,
+    /// What is taken for lost, and perhaps was late: see [`doubt_guesses`](Tally::doubt_guesses).
+    pub(crate) doubtful: u64,
+    /// Those of which it is not known whether they were late, too, or lost: see [`settle`](Tally::settle).
+    pub(crate) perhaps_late: u64,
     /// How much later those came that were late.
     pub(crate) lateness: Totals,
     /// The newest one that is known to have arrived, as times or numbers of packets go, and how many behind it were lost.
@@ -140,10 +146,11 @@ impl Tally {
         Tally { lost, lost_before: lost, lost_in_a_row: lost, ..Tally::default() }
     }
 
-    /// One was lost before the tap, which has seen none on it since.
-    pub(crate) fn loses_before(&mut self) {
+    /// One that was sent then was lost before the tap.
+    pub(crate) fn loses_before(&mut self, sent: i64) {
         (self.lost, self.lost_before) = (self.lost + 1, self.lost_before + 1);
-        self.lost_in_a_row += 1;
+        // What the tap has seen on it since shows that it lives.
+        self.lost_in_a_row += u64::from(sent > self.last_ns);
     }
 
     /// One that was sent then was lost behind the tap.
@@ -167,9 +174,75 @@ impl Tally {
         self.lateness.add(by);
     }
 
+    /// One came behind others that were sent later, if that is known so much later.
+    pub(crate) fn comes_late(&mut self, by: Option<u64>) {
+        self.late += 1;
+        by.into_iter().for_each(|by| self.lateness.add(by));
+    }
+
+    /// Takes what was guessed to be late for lost again.
+    pub(crate) fn doubt_guesses(&mut self) {
+        let guessed = std::mem::take(&mut self.guessed_late);
+        self.lost += guessed;
+        self.doubtful = guessed;
+        (self.late, self.proven_late) =
+            (self.late.saturating_sub(guessed), self.proven_late.saturating_sub(guessed));
+        if guessed > 0 {
+            self.lateness = Totals::default();
+        }
+    }
+
+    /// Takes what is [lost or late](Tally::lost_or_late) for neither.
+    pub(crate) fn settle(&mut self, answered: f64) {
+        self.perhaps_late = self.lost_or_late(answered);
+        self.lost -= self.perhaps_late;
+    }
+
+    /// What its sender sent again, and was not shown to be late, on a path where all may have been. `answered`: the share of packets that have an answer of their
+    /// own, by chance. As many of those that are late are shown to be; where so many were, it is not known of the others what they were.
+    pub(crate) fn lost_or_late(&self, answered: f64) -> u64 {
+        const DEVIATIONS: f64 = 3.0;
+        let unknown = self.lost.saturating_sub(self.lost_before + self.trimmed);
+        let all = (unknown + self.proven_late) as f64;
+        let deviation = (all * answered * (1.0 - answered)).sqrt();
+        let are_most_late = self.proven_late as f64 >= all * answered - DEVIATIONS * deviation;
+        if self.proven_late >= FEW && are_most_late { unknown } else { 0 }
+    }
+
     /// What was sent on it, as far as that is known: what was lost before the tap is not among the packets.
     fn sent(&self, is_lost_before: bool) -> u64 {
         self.packets + if is_lost_before { self.lost } else { 0 }
+    }
+}
+
+/// What is known of the packets of a flow that were sent again, and had been taken for lost behind the tap.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BehindTap {
+    /// A second tap tells what was lost: so many. Otherwise, so many are still taken for lost, and none of the others is known to be.
+    lost: u64,
+    is_told: bool,
+    late: u64,
+}
+
+impl BehindTap {
+    /// Of these; `None` where nothing more is known of them. `is_told`: a second tap told them.
+    pub(crate) fn of(tallies: &[Tally], is_told: bool) -> Option<BehindTap> {
+        let lost = tallies.iter().map(|tally| tally.lost.saturating_sub(tally.lost_before + tally.trimmed));
+        let late = tallies.iter().map(|tally| tally.proven_late).sum();
+        let doubtful = tallies.iter().map(|tally| tally.doubtful).sum::<u64>();
+        let lost = lost.sum::<u64>().saturating_sub(doubtful);
+        Some(BehindTap { lost, is_told, late }).filter(|_| is_told || late > 0 || doubtful > 0)
+    }
+
+    /// The bounds of what was lost behind the tap, of those that are known without this.
+    pub(crate) fn narrow(&self, [least, most]: [u64; 2]) -> [u64; 2] {
+        match self.is_told {
+            true => [self.lost.min(most); 2],
+            false => {
+                let most = most.saturating_sub(self.late);
+                [least.min(self.lost).min(most), most]
+            }
+        }
     }
 }
 
@@ -190,6 +263,11 @@ pub(crate) fn rows(
     entropy: impl Iterator<Item = (u16, Option<u16>)>,
 ) -> impl Iterator<Item = FlowPath> {
     let mut states = judge(tallies, view.is_lost_before);
+    for (state, tally) in states.iter_mut().zip(tallies) {
+        if tally.doubtful * 2 > tally.lost && matches!(state, PathState::Lossy | PathState::Dead) {
+            *state = PathState::Repeated;
+        }
+    }
     for (state, tally) in states.iter_mut().zip(tallies).filter(|_| !view.is_known) {
         let is_behind = tally.lost.saturating_sub(tally.trimmed) > 2 * tally.lost_before;
         if is_behind && matches!(state, PathState::Lossy | PathState::Dead) {
@@ -212,6 +290,7 @@ pub(crate) fn rows(
             packets: tally.packets,
             share: tally.packets as f64 / packets.max(1) as f64,
             lost: tally.lost,
+            lost_unattributed: 0,
             resent: tally.resent,
             marked: tally.marked,
             late: tally.late,
@@ -357,7 +436,7 @@ fn is_slower(own: &Totals, all: &Totals) -> bool {
 
 fn judge_once(paths: &[Tally], is_lost_before: bool, end: u64) -> Vec<PathState> {
     let sum = |of: fn(&Tally) -> u64| paths.iter().map(of).sum::<u64>();
-    let proven = sum(|p| p.proven_late);
+    let proven = sum(|p| p.proven_late + p.perhaps_late);
     let [packets, lost, marked, late, trimmed] =
         [sum(|p| p.packets), sum(|p| p.lost), sum(|p| p.marked), sum(|p| p.late), sum(|p| p.trimmed)];
     let n = paths.len() as u64;
@@ -386,7 +465,8 @@ fn judge_once(paths: &[Tally], is_lost_before: bool, end: u64) -> Vec<PathState>
         // A path that loses now and then is left by its sender, and is not dead.
         let now_and_then = if is_silent { path.lost.saturating_sub(path.lost_in_a_row) } else { path.lost };
         // What its sender repeated had only been late, mostly.
-        let is_late = path.proven_late > 2 * path.lost && stands_out(path.proven_late, proven, path.packets)
+        let is_late = path.proven_late > 2 * path.lost
+            && stands_out(path.proven_late + path.perhaps_late, proven, path.packets)
             || path.late * 5 >= path.packets
                 && path.late > 2 * path.lost
                 && stands_out(path.late, late, path.packets);

@@ -9,7 +9,7 @@ use crate::{heap::heap, wire::Psn};
 const MOST: usize = 512;
 
 /// So many answers that nobody asked for may be by chance.
-const USUAL: u32 = 8;
+const USUAL: u32 = 1;
 
 /// Those of one flow, and its answers. Times are nanoseconds.
 #[derive(Clone, Debug, Default, crate::stored::Stored)]
@@ -47,6 +47,8 @@ pub(crate) struct Late {
     pub(crate) path: usize,
     pub(crate) sent: i64,
     pub(crate) by: u64,
+    /// The answer tells nothing new: nothing else can have caused it.
+    pub(crate) is_sure: bool,
 }
 
 /// An acknowledgement.
@@ -105,9 +107,9 @@ impl Suspects {
         if let Some(sent) = sent.filter(|_| is_asked && !is_again) {
             self.takes(since(sent, time));
         }
-        let shortest = self.shortest?;
         let is_told = !is_asked && !is_again;
         self.unasked = self.unasked.saturating_add(u32::from(is_told && self.list.is_empty()));
+        let shortest = self.shortest?;
         // A receiver may answer what nobody asked it to: then that shows nothing.
         let is_usual = self.unasked > USUAL && self.unasked / 2 > self.found;
         if !is_again && (is_asked || is_usual) {
@@ -126,7 +128,7 @@ impl Suspects {
         });
         let (at, _) = nearest?;
         self.found = self.found.saturating_add(1);
-        self.list.remove(at).map(|one| one.late(time, shortest))
+        self.list.remove(at).map(|one| Late { is_sure: is_again, ..one.late(time, shortest) })
     }
 }
 
@@ -139,6 +141,7 @@ impl Suspect {
             path: self.path.into(),
             sent: self.sent,
             by: since(self.sent, answered).saturating_sub(shortest),
+            is_sure: false,
         }
     }
 }

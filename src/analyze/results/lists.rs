@@ -20,7 +20,7 @@ use super::{
 use crate::{
     analyze::{
         engine::{Retired, Tracker},
-        metric::{bit_rate, named::Named},
+        metric::{bit_rate, named::Named, paths::BehindTap},
         model::{Class, FlowId},
         packet::key::Key,
         table::flow::{Flow, REQUESTS, RESPONSES},
@@ -57,6 +57,8 @@ pub(crate) struct Index<'a> {
     last_words: OnceLock<LastWords>,
     /// Set-ups that show the application of a flow, by the flow's place.
     applications: OnceLock<HashMap<usize, Application>>,
+    /// What paths show of packets that were taken for lost behind the tap.
+    behind_tap: OnceLock<HashMap<usize, BehindTap>>,
     /// What each flow in memory lost on the network, by its number. It is made when the first metric asks.
     lost: OnceLock<Vec<Option<report::Bounds>>>,
 }
@@ -92,6 +94,7 @@ impl<'a> Index<'a> {
             directions: OnceLock::new(),
             last_words: OnceLock::new(),
             applications: OnceLock::new(),
+            behind_tap: OnceLock::new(),
             lost: OnceLock::new(),
         };
         // The sort keys are copied side by side, for flows lie far apart in memory. Most flows are in order of time already,
@@ -140,6 +143,25 @@ impl<'a> Index<'a> {
             }
             all
         });
+    }
+
+    /// What the paths of flows show of packets that were taken for lost behind the tap.
+    pub(super) fn set_behind_tap(&self, known: HashMap<usize, BehindTap>) {
+        self.behind_tap.get_or_init(|| known);
+    }
+
+    /// Takes back the losses behind the tap that the flow's paths show to be none.
+    fn narrow(&self, at: usize, row: &mut report::Flow) {
+        let known = self.behind_tap.get().and_then(|all| all.get(&at));
+        if let (Some(known), Some([least, most])) = (known, row.requests.losses.downstream) {
+            let now = known.narrow([least, most]);
+            row.requests.losses.downstream = Some(now);
+            let episodes = &mut row.requests.loss_episodes.downstream;
+            *episodes = (*episodes).min(now[1]);
+            let arrived =
+                |spurious: u64| (spurious + most - now[1]).min(row.requests.retransmits.max(spurious));
+            row.requests.spurious = row.requests.spurious.map(arrived);
+        }
     }
 
     /// Numbers the connections in the order of their first flows.
@@ -260,6 +282,7 @@ impl<'a> Index<'a> {
     pub(crate) fn report(&self, at: usize) -> report::Flow {
         let peer = self.peer(at).map(|peer| self.flow(peer));
         let mut row = rows::flow_report(self.flow(at), peer, self.verified);
+        self.narrow(at, &mut row);
         if let Some(step_ns) = self.step_ns {
             rows::leave_out_short(&mut row, step_ns);
         }
@@ -319,6 +342,7 @@ impl<'a> Index<'a> {
     fn outline(&self, at: usize, row: &mut report::Flow) {
         let peer = self.peer(at).map(|peer| self.flow(peer));
         rows::outline(row, self.flow(at), peer, self.verified);
+        self.narrow(at, row);
         self.end_of(at, row);
         row.connection = self.connection(at);
     }

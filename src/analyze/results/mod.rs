@@ -125,6 +125,7 @@ fn report(
     let context = Context { network: &tracker.network, flow: &flow, detail: &detail, lost: &lost };
     capture.id = rows::capture_id(&capture);
     let mut head = sections::head(tracker, &metrics.0, &context, capture, &index);
+    index.set_behind_tap(each(&metrics.0).entropy.behind_tap(|id| context.flow(id)));
     index.set_applications(&head.setups, each(&metrics.0).named);
     if let Some(see_also) = see_also {
         head.see_also = see_also;

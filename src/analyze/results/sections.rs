@@ -50,6 +50,7 @@ pub(super) fn head(
     paths.extend(of_mrc);
     let (mut contexts, uet_counts, uet_packets) = uet.section();
     paths.extend(uet.paths());
+    let ports = entropy.section(|id| context.flow(id));
     judge_shared(&mut paths);
     if let Some(step_ns) = tracker.step_ns() {
         leave_out_short_times((&mut mrc, &mut contexts), &mut paths, step_ns);
@@ -109,7 +110,10 @@ pub(super) fn head(
         credits: credits.section(context),
         bad_lpcrcs: credits.bad_crcs(),
         overhead: overhead.section(),
-        ports: entropy.section(|id| context.flow(id)),
+        ports: ports.map(|ports| report::Ports {
+            lost_unattributed: ports.lost_unattributed + tracker.mrc.lost_unattributed(),
+            ..ports
+        }),
         paths,
         mrc,
         uet: contexts,

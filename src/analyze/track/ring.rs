@@ -216,10 +216,10 @@ impl Ring {
 
     /// The first PSN that may not have a slot, if nothing before `una` matters and the first PSN is `base`:
     /// see [`outstanding`].
-    pub(crate) fn room_until(&self, base: u64, una: u64) -> u64 {
+    pub(crate) fn room_until(&self, base: u64, una: u64, unanswered: Unanswered) -> u64 {
         let len = self.slots.len() as u64;
         match len {
-            _ if len >= LARGEST as u64 || una == 0 && len >= UNANSWERED as u64 => u64::MAX,
+            _ if len >= LARGEST as u64 || una == 0 && len >= unanswered.slots() => u64::MAX,
             _ if len > LATE_COPIES => (base + len).max(una + len),
             _ => base + len,
         }
@@ -281,12 +281,31 @@ pub(crate) fn put(slots: &mut [Sent], x: u64, sent: Sent) {
     }
 }
 
+/// How many slots matter of a flow without acknowledgements.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, crate::stored::Stored)]
+pub(crate) enum Unanswered {
+    #[default]
+    Some,
+    /// Another place records its packets again: what a slow path carries comes there late, and the first answer behind it.
+    All,
+}
+
+impl Unanswered {
+    #[inline(always)]
+    fn slots(self) -> u64 {
+        match self {
+            Unanswered::Some => UNANSWERED as u64,
+            Unanswered::All => LARGEST as u64,
+        }
+    }
+}
+
 /// The number of PSNs that need a slot when `x` is written: the outstanding ones, and those that mirrors may copy late, but none
 /// before `base`.
 #[inline(always)]
-pub(crate) fn outstanding(x: u64, base: u64, una: u64) -> u64 {
+pub(crate) fn outstanding(x: u64, base: u64, una: u64, unanswered: Unanswered) -> u64 {
     let behind = match una {
-        0 => UNANSWERED as u64 - 1,
+        0 => unanswered.slots() - 1,
         _ => x.saturating_sub(una).clamp(LATE_COPIES, 1 << 16),
     };
     (x - base).min(behind)

@@ -19,7 +19,9 @@ use super::{
     holes::{Hole, Holes},
     on_demand::{OnDemand, quiet},
     order::IdOrder,
-    ring::{ACK_EXPECTED, MARKED, RETRANSMITTED, Ring, SENT, SENT_AGAIN, Sent, UNSURE, outstanding},
+    ring::{
+        ACK_EXPECTED, MARKED, RETRANSMITTED, Ring, SENT, SENT_AGAIN, Sent, UNSURE, Unanswered, outstanding,
+    },
     step::{Context, GapFill, Packet, Recorded, Resolved, SHORTEST_TIMEOUT_NS, Step},
 };
 use crate::{
@@ -58,6 +60,7 @@ pub(crate) struct Sequence {
     pub(crate) base: u64,
     pub(crate) start_time: i64,
     start_id: Option<u16>,
+    pub(crate) unanswered: Unanswered,
 }
 
 /// State that only a sequence with gaps or repetitions needs.
@@ -197,8 +200,9 @@ impl Sequence {
         };
         let Some(evidence) = judged else { return Ok(None) };
         let way = [recorded.vantage, p.vantage];
-        if recorded.vantage == p.vantage {
-            context.copying.see(apart);
+        match recorded.vantage == p.vantage {
+            true => context.copying.see(apart),
+            false => self.unanswered = Unanswered::All,
         }
         // What only the lag admits tells nothing of lags.
         let lag = Some(apart).filter(|_| evidence != Evidence::Lag);
@@ -353,7 +357,7 @@ impl Sequence {
     pub(crate) fn take_expected(&mut self, facts: &Facts, frame: u64, una: u64) -> u64 {
         let x = self.hi;
         (self.hi, self.cur, self.last_time) = (x + 1, x + 1, facts.time());
-        let outstanding = outstanding(x, self.base, una);
+        let outstanding = outstanding(x, self.base, una, self.unanswered);
         if !self.ring.has_room_for(outstanding) {
             self.ring.make_room(outstanding);
         }
@@ -449,7 +453,7 @@ impl Sequence {
         }
         // What waits for its verdict may be acknowledged before: the ring keeps when it was sent.
         let una = if self.has_repeated { 0 } else { context.una };
-        let outstanding = outstanding(x, self.base, una);
+        let outstanding = outstanding(x, self.base, una, self.unanswered);
         self.hi = end;
         if !self.in_pass {
             self.cur = end;
@@ -535,6 +539,7 @@ impl Sequence {
             timed_out: context.has_timed_out(x, p.time)
                 && p.time - hole.time >= context.timeout_ns.min(SHORTEST_TIMEOUT_NS),
             is_due: x == context.una,
+            is_sprayed: p.is_sprayed,
             ..Resolved::of(p, Class::Ambiguous).fill
         };
         if self.rare.pending.last().is_some_and(|last| x < last.end) {
@@ -838,7 +843,10 @@ impl Sequence {
         if let (true, Some(rtt)) = (context.reverse_visible, context.rtt_min) {
             // There was no NAK: only a timeout can have caused a retransmission, and a timeout is longer than a round trip.
             // A packet that is overtaken at the end of a burst comes with the next burst, a round trip later.
-            let is_timeout = is_long && waited >= SHORTEST_TIMER_NS.max(2 * i64::from(rtt));
+            // What a slow path of several carries is as late as that, however long: a timer expires where nothing is acknowledged.
+            let is_timeout = is_long
+                && waited >= SHORTEST_TIMER_NS.max(2 * i64::from(rtt))
+                && (!fill.is_sprayed || fill.timed_out);
             return Some((late_if(!is_timeout), Evidence::Timer));
         }
         Some(match waited {

@@ -134,6 +134,8 @@ pub(crate) struct GapFill {
     pub(crate) timed_out: bool,
     /// Everything before it is acknowledged.
     pub(crate) is_due: bool,
+    /// Its flow has several UDP source ports.
+    pub(crate) is_sprayed: bool,
     /// It is the next packet of a pass of repetitions: neither a silence nor a NAK for it came since the packet before.
     pub(crate) goes_on: bool,
 }

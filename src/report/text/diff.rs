@@ -37,6 +37,10 @@ pub fn write_diff(report: &Diff, options: &Options, out: &mut dyn Write) -> io::
         let text = format!("{}: {}", clean(&problem.file), problem.what);
         page.wrapped(Paint::Warning, "  ", &text)?;
     }
+    if report.taps.iter().all(|tap| tap.packets == 0) {
+        let text = "No capture has packets of RoCE or InfiniBand. Those of Ultra Ethernet are not compared: see analyze --merge.";
+        return page.wrapped(Paint::Warning, "  ", text);
+    }
     for segment in &report.segments {
         write_segment(segment, top, page)?;
     }

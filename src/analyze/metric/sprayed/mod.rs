@@ -1,16 +1,18 @@
 //! Requests that are sprayed over paths and acknowledged selectively, of MRC and of Ultra Ethernet: which of them were retransmissions, what was lost and where,
 //! and what each path carried.
 
+mod home;
 mod way;
 
 use std::collections::VecDeque;
 
+use home::Home;
 pub(crate) use way::{Entropy, Ways};
 
 use super::{
     crossings::Crossings,
     paths::{Carried, OfFlow},
-    turns::Turns,
+    turns::{Place, Turns},
 };
 use crate::{
     analyze::track::distribution::Distribution,
@@ -34,6 +36,8 @@ const GRACE: u64 = 256;
 pub(crate) struct Sprayed {
     /// One past the highest PSN, counted on through wraps.
     hi: u64,
+    /// Packets that were beyond all before.
+    ahead: u64,
     /// How many bits a PSN has.
     bits: u32,
     /// One past the highest PSN up to which all have arrived, as SACKs say; `None` before the first.
@@ -45,12 +49,15 @@ pub(crate) struct Sprayed {
     ring: Vec<Slot>,
     ways: Ways,
     turns: Turns,
-    /// What came to a second tap.
+    /// What came to a second tap, and which tap is next to the sender.
     crossings: Crossings,
+    home: Home,
     messages: VecDeque<Message>,
     /// From a packet to the acknowledgement that it caused, without retransmissions.
     ack_rtt: Distribution,
     min_rtt: Option<u64>,
+    /// Answers that name the packet that caused them.
+    answers: u64,
     completion: Distribution,
     /// The receive window, in packets; 0: not known.
     pub(crate) window: u64,
@@ -70,6 +77,8 @@ pub(crate) struct Sums {
     pub(crate) both: u64,
     pub(crate) lost_before: u64,
     pub(crate) lost_after: u64,
+    /// Of what was sent again, these were lost or late on a path that is slow: see [`Tally::lost_or_late`](super::paths::Tally::lost_or_late).
+    pub(crate) lost_or_late: u64,
     pub(crate) spurious: u64,
     pub(crate) reordered: u64,
     pub(crate) max_extent: u64,
@@ -95,13 +104,15 @@ struct Slot {
     path: u16,
     /// The same of the transmission before, which was lost. Of one that was lost before the tap, that is the path whose turn it was.
     lost_on: u16,
-    /// How long before the last one that came, in units: the most stands for longer.
+    /// How long before the last one that came, in units: the most stands for longer. Of what was sent once, whether it was counted as late.
     lost_before: u16,
     /// SACKs that showed it missing.
     shown: u8,
     /// The bits below.
     flags: u8,
 }
+
+const COUNTED_LATE: u16 = 1;
 
 /// A transmission of it came trimmed, or a NACK says that one was.
 const TRIMMED: u8 = 1;
@@ -166,6 +177,12 @@ impl Slot {
         self.flags & flags != 0
     }
 
+    /// How long after the transmission before the last one this is, where that is known.
+    fn since_first(&self, since: u32) -> Option<u64> {
+        let before = u64::from(self.lost_before) * u64::from(UNIT_NS);
+        (self.lost_before < u16::MAX).then(|| u64::from(since.wrapping_sub(self.time)) + before)
+    }
+
     /// The place of the last transmission's path.
     fn way(&self) -> Option<usize> {
         usize::from(self.path).checked_sub(1)
@@ -180,6 +197,7 @@ impl Sprayed {
     pub(crate) fn new(bits: u32, psn: u32, begin: i64) -> Sprayed {
         Sprayed {
             hi: (2_u64 << bits) + u64::from(psn),
+            ahead: 0,
             bits,
             acked: None,
             last_again: None,
@@ -188,9 +206,11 @@ impl Sprayed {
             ways: Ways::default(),
             turns: Turns::default(),
             crossings: Crossings::default(),
+            home: Home::default(),
             messages: VecDeque::new(),
             ack_rtt: Distribution::default(),
             min_rtt: None,
+            answers: 0,
             completion: Distribution::default(),
             window: 0,
             sums: Sums::default(),
@@ -262,18 +282,37 @@ impl Sprayed {
         self.crossings.are_seen()
     }
 
+    /// Whether answers that this interface recorded are counted, and what else has no number: of several taps, those of one.
+    pub(crate) fn takes_answers(&mut self, interface: u16) -> bool {
+        !self.comes_to_several() || self.home.takes_answers(interface)
+    }
+
+    /// What is counted of them. What came to the last tap was not lost, whatever its sender took it for.
+    pub(crate) fn sums(&self) -> Sums {
+        if let Some(lost) = self.ways.lost_between_taps(&self.crossings) {
+            let lost_after = self.sums.lost_after.min(lost);
+            let spurious = self.sums.spurious + (self.sums.lost_after - lost_after);
+            return Sums { lost_after, spurious, ..self.sums };
+        }
+        let lost_or_late = self.ways.lost_or_late(self.answered()).min(self.sums.lost_after);
+        Sums { lost_after: self.sums.lost_after - lost_or_late, lost_or_late, ..self.sums }
+    }
+
     /// A request. Returns whether it is a retransmission.
     pub(crate) fn on_sent(&mut self, psn: u32, entropy: Entropy, sent: &Sent) -> bool {
         let Sent { carried, is_rtx, is_trimmed, is_ordered } = *sent;
+        self.home.begins(carried.interface);
         self.sums.packets += 1;
         let (packets, grace) = (self.sums.packets, self.window.max(GRACE));
-        let at = self.ways.carries(entropy, &carried, packets, is_trimmed);
+        let (hi, x) = (self.hi, self.unwrap(psn));
+        // What comes late, or again, makes no other path silent.
+        self.ahead += u64::from(x >= hi);
+        let at = self.ways.carries(entropy, &carried, self.ahead, is_trimmed);
         self.crossings.passes(psn, at, carried.time);
         let skipped = self.ways.get_mut(at).skipped;
         self.sums.after_skip += u64::from(skipped.is_some_and(|(_, n)| packets > n + grace));
         self.sums.marked += u64::from(carried.is_marked);
         self.sums.trimmed += u64::from(is_trimmed);
-        let (hi, x) = (self.hi, self.unwrap(psn));
         // So far ahead, nothing that is known is of it.
         if x > hi + REMEMBERED as u64 {
             self.hi = x;
@@ -291,7 +330,10 @@ impl Sprayed {
         let again = if is_rtx || is_known && !is_late { RESENT } else { 0 };
         let trimmed = if is_trimmed { TRIMMED } else { 0 };
         let (lost_on, lost_time) = if is_late { (at as u16 + 1, since) } else { (before.path, before.time) };
-        let lost_before = (since.wrapping_sub(lost_time) / UNIT_NS).min(u16::MAX.into()) as u16;
+        let lost_before = match is_late || again != 0 {
+            true => (since.wrapping_sub(lost_time) / UNIT_NS).min(u16::MAX.into()) as u16,
+            false => 0,
+        };
         (slot.path, slot.lost_on, slot.lost_before) = (at as u16 + 1, lost_on, lost_before);
         (slot.time, slot.shown) = (since, 0);
         // What was said of the transmission before is not said of this one.
@@ -307,14 +349,20 @@ impl Sprayed {
                 self.sums.lost_before -= 1;
                 self.ways.was_not_lost_before(usize::from(before.lost_on).checked_sub(1));
                 self.sums.spurious += 1;
-                self.ways.get_mut(at).tally.late += 1;
+                self.ways.get_mut(at).tally.comes_late(None);
             }
             // Go-back-N: what the tap saw before is only repeated, behind what was lost. Some of it may have been lost too.
             () if again != 0 && is_behind_one && before.path > 0 => self.ways.resent(at),
-            () if again != 0 => self.on_again(x, at, &before),
+            () if again != 0 => self.on_again(x, at, &before, carried.time),
             () if x < hi && !is_trimmed => {
                 // To be overtaken by less than a packet of each path is nothing.
-                self.ways.get_mut(at).tally.late += u64::from(hi - x > self.ways.len() as u64);
+                if hi - x > self.ways.len() as u64 {
+                    let by = self.sent_once(x + 1).map(|behind| since.wrapping_sub(behind).into());
+                    self.ways.get_mut(at).tally.comes_late(by);
+                    if let Some(slot) = self.slot(x) {
+                        slot.lost_before = COUNTED_LATE;
+                    }
+                }
                 self.sums.reordered += 1;
                 self.sums.max_extent = self.sums.max_extent.max(hi - 1 - x);
             }
@@ -332,6 +380,12 @@ impl Sprayed {
         again != 0
     }
 
+    /// When the only transmission of this PSN came, if that is known.
+    fn sent_once(&mut self, x: u64) -> Option<u32> {
+        let slot = self.slot(x)?;
+        (slot.path > 0 && !slot.has(RESENT)).then_some(slot.time)
+    }
+
     /// The path of the first transmission of this PSN, as far as that is known.
     fn first_way(&mut self, x: u64) -> Option<usize> {
         let slot = self.slot(x)?;
@@ -341,16 +395,17 @@ impl Sprayed {
 
     /// A first transmission on the path `at`, beside those of its neighbours.
     fn takes_turn(&mut self, x: u64, at: usize) {
+        self.turns.takes(at, Place(x as u32));
         if let Some(before) = self.first_way(x.wrapping_sub(1)) {
-            self.turns.follows(before, at);
+            self.turns.follows(before, at, Place(x as u32));
         }
         if let Some(behind) = self.first_way(x + 1) {
-            self.turns.follows(at, behind);
+            self.turns.follows(at, behind, Place((x + 1) as u32));
         }
     }
 
     /// A retransmission on the path `at`: what became of the transmission before.
-    fn on_again(&mut self, x: u64, at: usize, before: &Slot) {
+    fn on_again(&mut self, x: u64, at: usize, before: &Slot, time: i64) {
         self.ways.resent(at);
         if self.has_arrived(x, before) {
             self.sums.spurious += 1;
@@ -378,8 +433,11 @@ impl Sprayed {
             None => {
                 self.sums.lost_before += 1;
                 let [first, next] = [x.wrapping_sub(1), x + 1].map(|x| self.first_way(x));
-                let there = self.turns.between(first, next);
-                self.ways.lost_before(there);
+                let there = self.turns.between(first, next, Place(x as u32));
+                let since = self.since_begin(time);
+                let ago = self.slot(x.wrapping_sub(1)).filter(|slot| slot.path > 0);
+                let ago = ago.map(|slot| since.wrapping_sub(slot.time));
+                self.ways.lost_before(there, time - i64::from(ago.unwrap_or(0)));
                 if let (None, [Some(first), Some(next)]) = (there, [first, next]) {
                     self.ways.lost_between([first, next]);
                 }
@@ -415,6 +473,7 @@ impl Sprayed {
     pub(crate) fn on_acknowledged(&mut self, psn: u32, said: Said, time: i64) -> Option<u64> {
         let (since, x) = (self.since_begin(time), self.unwrap(psn));
         let slot = *self.slot(x)?;
+        self.answers += 1;
         let hint = slot.way();
         let named = said.entropy.and_then(|entropy| self.ways.named(entropy, hint));
         // Where the entropy value is no path of ours, it is that of the packet.
@@ -432,22 +491,34 @@ impl Sprayed {
             self.ways.get_mut(at).answered(rtt);
             rtt
         });
-        // The answer to a transmission that was taken for lost.
+        // The answer to a transmission that was taken for lost: it names its path, or it comes when the other one had arrived, and later than its answer.
         let lost_on = usize::from(slot.lost_on).checked_sub(1);
+        let is_later = |shortest| u64::from(since.wrapping_sub(slot.time)) > shortest * 3 / 2;
+        let is_second = slot.has(ARRIVED) && self.min_rtt.is_some_and(is_later);
+        let is_of_first = match said.entropy {
+            Some(_) => named == lost_on && named != hint,
+            None => is_second && slot.has(LOST_AFTER),
+        };
         if slot.has(RESENT)
-            && let Some(first) = lost_on.filter(|_| named == lost_on && named != hint)
+            && let Some(first) = lost_on.filter(|_| is_of_first)
         {
-            if slot.lost_before < u16::MAX {
-                let before = u64::from(slot.lost_before) * u64::from(UNIT_NS);
-                self.ways.get_mut(first).answered(u64::from(since.wrapping_sub(slot.time)) + before);
+            if let Some(rtt) = slot.since_first(since) {
+                self.ways.get_mut(first).answered(rtt);
             }
             if slot.has(LOST_AFTER) {
-                self.was_not_lost(x);
+                self.was_not_lost(x, since);
             }
         }
         // An answer for it is that it has arrived.
         self.arrives(x, time);
         rtt
+    }
+
+    /// The path with this entropy value is not to be used any more.
+    pub(crate) fn on_skipped(&mut self, entropy: u32, time: i64) {
+        if let Some(at) = self.ways.named(entropy, None) {
+            self.ways.get_mut(at).skipped.get_or_insert((time, self.sums.packets));
+        }
     }
 
     /// What a SACK shows: `bitmap` is of this PSN and those behind it.
@@ -496,28 +567,39 @@ impl Sprayed {
         let (since, shortest) = (self.since_begin(time), self.min_rtt.unwrap_or(0));
         let Some(slot) = self.slot(x) else { return };
         let is_early = u64::from(since.wrapping_sub(slot.time)) < shortest;
-        let is_lost = slot.has(LOST_AFTER) && !slot.has(ARRIVED);
+        let is_new = !slot.has(ARRIVED);
+        let is_lost = slot.has(LOST_AFTER) && is_new;
         slot.flags |= ARRIVED;
         let once = slot.way().filter(|_| !slot.has(RESENT));
+        // SACKs showed it missing when the tap had seen it, and it was not sent again.
+        let was_overtaken = is_new && slot.shown > 0 && slot.lost_before != COUNTED_LATE;
+        let took = u64::from(since.wrapping_sub(slot.time));
         if let Some(at) = once {
-            self.ways.get_mut(at).tally.lives(x as i64);
+            let tally = &mut self.ways.get_mut(at).tally;
+            tally.lives(x as i64);
+            if was_overtaken {
+                tally.comes_late(Some(took.saturating_sub(shortest)).filter(|&by| by > 0));
+            }
         }
         if is_lost && is_early {
-            self.was_not_lost(x);
+            self.was_not_lost(x, since);
         }
     }
 
     /// What was taken for lost behind the tap was late.
-    fn was_not_lost(&mut self, x: u64) {
+    fn was_not_lost(&mut self, x: u64, since: u32) {
+        let shortest = self.min_rtt.unwrap_or(0);
         let Some(slot) = self.slot(x) else { return };
         slot.flags &= !LOST_AFTER;
+        let by = slot.since_first(since).and_then(|took| took.checked_sub(shortest));
         let lost_on = usize::from(slot.lost_on).checked_sub(1);
         self.sums.lost_after -= 1;
         self.sums.spurious += 1;
         if let Some(at) = lost_on {
             let tally = &mut self.ways.get_mut(at).tally;
             tally.lost = tally.lost.saturating_sub(1);
-            (tally.late, tally.proven_late) = (tally.late + 1, tally.proven_late + 1);
+            tally.proven_late += 1;
+            tally.comes_late(by);
             tally.lives(x as i64);
         }
     }
@@ -544,6 +626,11 @@ impl Sprayed {
         }
     }
 
+    /// How many of its packets have an answer of their own: 0 to 1.
+    fn answered(&self) -> f64 {
+        (self.answers as f64 / self.sums.packets.max(1) as f64).min(1.0)
+    }
+
     /// How many paths it took.
     pub(crate) fn path_count(&self) -> u64 {
         self.ways.len() as u64
@@ -556,7 +643,12 @@ impl Sprayed {
 
     /// A row for each path.
     pub(crate) fn paths(&self, of: &OfFlow) -> Vec<FlowPath> {
-        self.ways.rows(of, &self.crossings, self.acked.is_some())
+        self.ways.rows(of, &self.crossings, self.acked.is_some(), self.answered())
+    }
+
+    /// Packets that were lost before the tap on a path that is not known.
+    pub(crate) fn lost_unattributed(&self) -> u64 {
+        self.ways.lost_unattributed()
     }
 
     /// Of what is a retransmission by its bit or by its PSN, the share that is by both.

@@ -102,7 +102,7 @@ impl Ways {
     }
 
     /// The place of a path that is known.
-    pub(super) fn find(&self, entropy: Entropy) -> Option<usize> {
+    pub(crate) fn find(&self, entropy: Entropy) -> Option<usize> {
         self.list.iter().position(|way| way.entropy == entropy)
     }
 
@@ -125,11 +125,11 @@ impl Ways {
         self.list[at].tally.lost += 1;
     }
 
-    /// A packet was lost before the tap, on this path if it is known.
-    pub(crate) fn lost_before(&mut self, at: Option<usize>) {
+    /// A packet that was sent then was lost before the tap, on this path if it is known.
+    pub(crate) fn lost_before(&mut self, at: Option<usize>, sent: i64) {
         match at {
             Some(at) => {
-                self.list[at].tally.loses_before();
+                self.list[at].tally.loses_before(sent);
                 self.lost_before += 1;
             }
             None => self.lost_somewhere += 1,
@@ -204,8 +204,35 @@ impl Ways {
         spread(self.list.iter().map(|way| way.tally.bytes)).map(|spread| spread.jain)
     }
 
+    /// How many were lost between the first tap and the last one, where there are several; what came trimmed is not among them.
+    pub(super) fn lost_between_taps(&self, crossings: &Crossings) -> Option<u64> {
+        if !crossings.are_seen() {
+            return None;
+        }
+        let mut tallies: Vec<Tally> = self.list.iter().map(Way::tally).collect();
+        let lost = |tally: &Tally| tally.lost.saturating_sub(tally.lost_before + tally.trimmed);
+        crossings.tell(&mut tallies).then(|| tallies.iter().map(lost).sum())
+    }
+
+    /// What was sent again, and was lost or late on slow paths. `answered`: the share of packets that have an answer of their own.
+    pub(super) fn lost_or_late(&self, answered: f64) -> u64 {
+        self.list.iter().map(|way| way.tally().lost_or_late(answered)).sum()
+    }
+
+    /// Packets that were lost before the tap on a path that is not known.
+    pub(crate) fn lost_unattributed(&self) -> u64 {
+        self.lost_somewhere.saturating_sub(self.unseen().map_or(0, |way| way.tally.lost))
+    }
+
     /// A row for each path.
-    pub(crate) fn rows(&self, of: &OfFlow, crossings: &Crossings, is_answered: bool) -> Vec<FlowPath> {
+    /// `answered`: the share of packets that have an answer of their own.
+    pub(crate) fn rows(
+        &self,
+        of: &OfFlow,
+        crossings: &Crossings,
+        is_answered: bool,
+        answered: f64,
+    ) -> Vec<FlowPath> {
         let unseen = self.unseen();
         let ways = || self.list.iter().chain(&unseen);
         let entropy = ways().map(|way| {
@@ -217,11 +244,17 @@ impl Ways {
             (segments > 0).then(|| Ipv6Addr::from(segments).to_string())
         };
         let mut tallies: Vec<Tally> = ways().map(Way::tally).collect();
-        let is_known = crossings.tell(&mut tallies) || is_answered;
+        let is_told = crossings.tell(&mut tallies);
+        if !is_told {
+            tallies.iter_mut().for_each(|tally| tally.settle(answered));
+        }
+        let is_known = is_told || is_answered;
         let lost: u64 = tallies.iter().map(|tally| tally.lost).sum();
         let is_lost_before = (self.lost_before + self.unseen.lost) * 2 > lost;
         let view = View { is_lost_before, is_known };
-        let all: Vec<FlowPath> = rows(of, &tallies, view, entropy).collect();
+        let lost_unattributed = self.lost_unattributed();
+        let all: Vec<FlowPath> =
+            rows(of, &tallies, view, entropy).map(|path| FlowPath { lost_unattributed, ..path }).collect();
         let short = self.short(&all);
         let finished = |(at, (path, way)): (usize, (FlowPath, &Way))| {
             let [_, mean, max] = way.tally.rtts.spread();

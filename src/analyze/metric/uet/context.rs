@@ -75,20 +75,30 @@ impl Side {
         self.syn_ns.get_or_insert(time);
     }
 
-    pub(super) fn on_request(&mut self, request: &PdsRequest, carried: Carried, headers: &Headers<'_, '_>) {
+    /// Returns whether another tap had recorded it.
+    pub(super) fn on_request(
+        &mut self,
+        request: &PdsRequest,
+        carried: Carried,
+        headers: &Headers<'_, '_>,
+    ) -> bool {
         let (time, message) = (carried.time, Message::of(headers));
         let is_ordered = matches!(request.kind(), PdsType::ROD_REQUEST | PdsType::ROD_REQUEST_CC);
+        let psn = request.psn();
+        let is_trimmed = self.trims.has(message.as_ref(), headers.d);
+        let sprayed = self.sprayed.get_or_insert_with(|| Box::new(Sprayed::new(BITS_OF_PSN, psn, time)));
+        let sent = Sent { carried, is_rtx: request.retransmit(), is_trimmed, is_ordered };
+        let entropy = headers.entropy();
+        if sprayed.comes_elsewhere(psn, entropy, &sent) {
+            return true;
+        }
         self.is_ordered = Some(is_ordered);
         if let Some(state) = headers.get::<PdsRequestCc>() {
             self.credits.want(state.credit_target(), time);
         }
-        let psn = request.psn();
-        let is_trimmed = self.trims.has(message.as_ref(), headers.d);
         self.payload += if is_trimmed { 0 } else { u64::from(headers.d.payload_len()) };
-        let sprayed = self.sprayed.get_or_insert_with(|| Box::new(Sprayed::new(BITS_OF_PSN, psn, time)));
-        let sent = Sent { carried, is_rtx: request.retransmit(), is_trimmed, is_ordered };
-        let is_again = sprayed.on_sent(psn, headers.entropy(), &sent);
-        let Some(message) = message else { return };
+        let is_again = sprayed.on_sent(psn, entropy, &sent);
+        let Some(message) = message else { return false };
         if !is_trimmed {
             // What has no number is a message of one packet.
             sprayed.on_message(message.id.unwrap_or(psn as u16), psn, time, message.is_last);
@@ -96,6 +106,16 @@ impl Side {
         if message.is_first && !is_again {
             self.named.operation(message.opcode, message.length.unwrap_or(0).into());
         }
+        false
+    }
+
+    pub(super) fn has_requests(&self) -> bool {
+        self.sprayed.is_some()
+    }
+
+    /// Whether its requests come to several taps, and this interface is not the one whose answers are counted.
+    pub(super) fn is_elsewhere(&mut self, interface: u16) -> bool {
+        self.sprayed.as_mut().is_some_and(|sprayed| !sprayed.takes_answers(interface))
     }
 
     pub(super) fn on_ack(&mut self, ack: &PdsAck, time: i64, headers: &Headers<'_, '_>) {
@@ -193,12 +213,13 @@ impl Side {
         }
         if sent.is_none() || !answered {
             one_way(&["rtt_min_ns", "rtt_mean_ns", "rtt_max_ns", "setup_ns", "lost_after_tap"]);
+            one_way(&["lost_or_late"]);
             one_way(&["spurious_retransmits", "completed", "unanswered"]);
         }
         if self.syn_ns.is_none() && sent.is_some() && answered {
             why.insert("setup_ns".into(), Reason::Midstream);
         }
-        let sums = sent.map(|sprayed| sprayed.sums);
+        let sums = sent.map(Sprayed::sums);
         let of_answers = |n: u64| answered.then_some(n);
         let of_credits = |n: u64| credits.are_known().then_some(n);
         let both = sums.filter(|_| answered);
@@ -225,6 +246,7 @@ impl Side {
             retransmit_agreement: sent.and_then(Sprayed::agreement),
             lost_before_tap: sums.map(|sums| sums.lost_before),
             lost_after_tap: both.map(|sums| sums.lost_after),
+            lost_or_late: both.map(|sums| sums.lost_or_late),
             spurious_retransmits: both.map(|sums| sums.spurious),
             reordered: sums.map(|sums| sums.reordered),
             max_reorder_extent: sums.map(|sums| sums.max_extent),

@@ -25,6 +25,8 @@ const REMEMBERED: usize = 1 << 11;
 pub(super) struct Exchange {
     is_idempotent: bool,
     first_frame: u64,
+    /// The interface that recorded its first request.
+    home: Option<u16>,
     /// The last requests by number, and these in the order of their first packets.
     known: BTreeMap<u32, Known>,
     order: VecDeque<u32>,
@@ -60,6 +62,7 @@ impl Exchange {
         Exchange {
             is_idempotent,
             first_frame: frame,
+            home: None,
             known: BTreeMap::new(),
             order: VecDeque::new(),
             ways: Ways::default(),
@@ -71,6 +74,24 @@ impl Exchange {
         }
     }
 
+    /// Whether this is another interface than the one that recorded its first request.
+    pub(super) fn is_elsewhere(&self, interface: u16) -> bool {
+        self.home.is_some_and(|home| home != interface)
+    }
+
+    /// Whether another interface records a request that has passed the first one, on the same path.
+    pub(super) fn comes_elsewhere(
+        &mut self,
+        number: u32,
+        carried: &Carried,
+        headers: &Headers<'_, '_>,
+    ) -> bool {
+        let sent = self.known.get(&number).and_then(|known| known.sent);
+        let at = self.ways.find(headers.entropy());
+        let is_known = at.is_some_and(|at| sent.is_some_and(|(_, there)| usize::from(there) == at));
+        is_known && self.is_elsewhere(carried.interface)
+    }
+
     /// A request; `number` and whether it says that it is a retransmission, of idempotent ones.
     pub(super) fn on_request(
         &mut self,
@@ -78,6 +99,7 @@ impl Exchange {
         carried: Carried,
         headers: &Headers<'_, '_>,
     ) {
+        self.home.get_or_insert(carried.interface);
         let message = Message::of(headers);
         let is_trimmed = self.trims.has(message.as_ref(), headers.d);
         self.payload += if is_trimmed { 0 } else { u64::from(headers.d.payload_len()) };
@@ -112,7 +134,7 @@ impl Exchange {
                 }
                 _ => {
                     self.sums.lost_before += 1;
-                    self.ways.lost_before(None);
+                    self.ways.lost_before(None, time);
                 }
             }
         }
@@ -163,7 +185,7 @@ impl Exchange {
     }
 
     pub(super) fn paths(&self, of: &OfFlow) -> Vec<FlowPath> {
-        if self.ways.len() > 1 { self.ways.rows(of, &Crossings::default(), true) } else { Vec::new() }
+        if self.ways.len() > 1 { self.ways.rows(of, &Crossings::default(), true, 1.0) } else { Vec::new() }
     }
 
     pub(super) fn row(&self, of: &OfFlow) -> UetContext {
@@ -182,6 +204,7 @@ impl Exchange {
         }
         if self.is_idempotent && !(asks && answered) {
             one_way(&["rtt_min_ns", "rtt_mean_ns", "rtt_max_ns", "lost_after_tap"]);
+            one_way(&["lost_or_late"]);
             one_way(&["spurious_retransmits", "completed", "unanswered"]);
         }
         let of_all = |n: u64| asks.then_some(n);
@@ -207,6 +230,7 @@ impl Exchange {
             retransmit_agreement: (either > 0).then(|| sums.both as f64 / either as f64),
             lost_before_tap: of_requests(sums.lost_before),
             lost_after_tap: of_both(sums.lost_after),
+            lost_or_late: of_both(sums.lost_or_late),
             spurious_retransmits: of_both(sums.spurious),
             reordered: None,
             max_reorder_extent: None,

@@ -45,6 +45,8 @@ pub struct Uet {
     good_crcs: u64,
     bad_crcs: u64,
     untracked: u64,
+    /// Packets came to a second tap.
+    comes_to_several: bool,
     sides: BTreeMap<Key, Side>,
     /// Idempotent or not.
     exchanges: BTreeMap<(Address, Address, bool), Exchange>,
@@ -78,20 +80,30 @@ impl Uet {
     #[cold]
     #[inline(never)]
     fn on_packet(&mut self, event: &Event<'_>) {
-        let d = event.packet;
-        self.packets += 1;
-        match if self.verifies { icrc::verify(d) } else { State::Unchecked } {
-            State::Good => self.good_crcs += 1,
-            State::Bad => return self.bad_crcs += 1,
-            _ => {}
+        let state = if self.verifies { icrc::verify(event.packet) } else { State::Unchecked };
+        let is_copy = state != State::Bad && self.take(event);
+        // Of several taps that recorded it, one counts.
+        if is_copy {
+            self.comes_to_several = true;
+            return;
         }
+        self.packets += 1;
+        self.good_crcs += u64::from(state == State::Good);
+        self.bad_crcs += u64::from(state == State::Bad);
+    }
+
+    /// Returns whether it is counted at another tap.
+    fn take(&mut self, event: &Event<'_>) -> bool {
+        let d = event.packet;
         let headers = Headers::of(d);
-        let Some(ends) = d.addresses() else { return };
-        let (time, frame) = (event.record.time.0, event.number);
+        let Some(ends) = d.addresses() else { return false };
+        let (time, frame, interface) = (event.record.time.0, event.number, event.record.interface);
         if let Some(request) = headers.get::<PdsRequest>() {
             if let Some(side) = self.side(ends, request.spdcid(), frame) {
                 side.peer = Some(request.dpdcid().0);
-                side.on_request(request, carried(event), &headers);
+                if side.on_request(request, carried(event), &headers) {
+                    return true;
+                }
             }
             // What is read comes as requests of the other side: its return codes are of those it answers.
             if let Some(side) = self.sides.get_mut(&(ends[1], ends[0], request.dpdcid().0)) {
@@ -102,49 +114,99 @@ impl Uet {
                 side.begins(time);
                 // Both forms have the rest in common.
                 if let Some((request, _)) = PdsRequest::view(request.bytes()) {
-                    side.on_request(request, carried(event), &headers);
+                    return side.on_request(request, carried(event), &headers);
                 }
             }
         } else if let Some(ack) = headers.get::<PdsAck>() {
             if let Some(side) = self.side(back(ends), ack.dpdcid(), frame) {
+                if side.is_elsewhere(interface) {
+                    return true;
+                }
                 side.on_ack(ack, time, &headers);
             }
         } else if let Some(nack) = headers.get::<PdsNack>() {
             // The psn of others is the number of a request.
             if nack.rudi() {
+                let comes_to_several = self.comes_to_several;
                 if let Some(exchange) = self.exchange(back(ends), true, frame) {
+                    if comes_to_several && exchange.is_elsewhere(interface) {
+                        return true;
+                    }
                     exchange.on_nack(nack);
                 }
             } else if let Some(side) = self.side(back(ends), nack.dpdcid(), frame) {
+                if side.is_elsewhere(interface) {
+                    return true;
+                }
                 side.on_nack(nack, time);
             }
         } else if let Some(control) = headers.get::<PdsControl>() {
+            if self.is_elsewhere(ends, [control.spdcid().0, control.dpdcid().0], interface) {
+                return true;
+            }
             self.on_control(control, ends, time, frame);
         } else if let Some(control) = headers.get::<PdsControlSyn>() {
             if let Some(side) = self.side(ends, control.spdcid(), frame) {
+                if side.is_elsewhere(interface) {
+                    return true;
+                }
                 side.begins(time);
                 if let Some((control, _)) = PdsControl::view(control.bytes()) {
                     side.on_control(control, time);
                 }
             }
         } else if let Some(rudi) = headers.get::<PdsRudi>() {
-            self.rudi += 1;
-            if rudi.kind() == PdsType::RUDI_RESPONSE {
-                if let Some(exchange) = self.exchange(back(ends), true, frame) {
-                    exchange.on_response(rudi, time, &headers);
-                }
-            } else if let Some(exchange) = self.exchange(ends, true, frame) {
-                let number = (rudi.pkt_id().0, rudi.retransmit());
-                exchange.on_request(Some(number), carried(event), &headers);
-            }
+            return self.on_rudi(rudi, ends, event, &headers);
         } else if headers.get::<PdsUud>().is_some() {
-            self.uud += 1;
+            let comes_to_several = self.comes_to_several;
             if let Some(exchange) = self.exchange(ends, false, frame) {
-                exchange.on_request(None, carried(event), &headers);
+                let carried = carried(event);
+                // They have no number: that of what has one shows that there are several taps.
+                if comes_to_several && exchange.is_elsewhere(interface) {
+                    return true;
+                }
+                exchange.on_request(None, carried, &headers);
             }
+            self.uud += 1;
         } else if headers.get::<Tss>().is_some() {
             self.encrypted += 1;
         }
+        false
+    }
+
+    /// An idempotent request, or the response to one. Returns whether it is counted at another tap.
+    fn on_rudi(
+        &mut self,
+        rudi: &PdsRudi,
+        ends: [Address; 2],
+        event: &Event<'_>,
+        headers: &Headers<'_, '_>,
+    ) -> bool {
+        let (interface, comes_to_several) = (event.record.interface, self.comes_to_several);
+        if rudi.kind() == PdsType::RUDI_RESPONSE {
+            if let Some(exchange) = self.exchange(back(ends), true, event.number) {
+                if comes_to_several && exchange.is_elsewhere(interface) {
+                    return true;
+                }
+                exchange.on_response(rudi, event.record.time.0, headers);
+            }
+        } else if let Some(exchange) = self.exchange(ends, true, event.number) {
+            let number = (rudi.pkt_id().0, rudi.retransmit());
+            let carried = carried(event);
+            if exchange.comes_elsewhere(number.0, &carried, headers) {
+                return true;
+            }
+            exchange.on_request(Some(number), carried, headers);
+        }
+        self.rudi += 1;
+        false
+    }
+
+    /// Whether a control packet, which is of the requests of either side, is counted at another tap than at this interface.
+    fn is_elsewhere(&mut self, [src, dst]: [Address; 2], ids: [u16; 2], interface: u16) -> bool {
+        let sides = [(src, dst, ids[0]), (dst, src, ids[1])];
+        let known = sides.into_iter().find(|side| self.sides.get(side).is_some_and(Side::has_requests));
+        known.and_then(|side| self.sides.get_mut(&side)).is_some_and(|side| side.is_elsewhere(interface))
     }
 
     fn on_control(&mut self, control: &PdsControl, ends: [Address; 2], time: i64, frame: u64) {

@@ -1,6 +1,6 @@
 //! Rules about the whole capture.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashSet};
 
 use super::{
     kin::{Kin, Thing},
@@ -214,18 +214,26 @@ pub(super) fn bad_paths(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnM
         .collect();
     let key = |path: &FlowPath| (path.state, path.segments.clone(), path.flow_label, path.udp_src_port);
     bad.sort_by_cached_key(|path| key(path));
-    for paths in bad.chunk_by(|a, b| key(a) == key(b)) {
+    for paths in bad.chunk_by(|a, b| key(a) == key(b)).flat_map(by_direction) {
         let Some(first) = paths.first() else { continue };
         let is_same = |path: &&FlowPath| paths.iter().any(|bad| bad.is_of_the_flow_of(path));
         let of_flows = head.paths.iter().filter(is_same);
         let (packets, what) = trouble(first.state, paths.iter().copied(), of_flows);
-        let of = match paths {
+        let of = match &paths[..] {
             [one] => format!("{}, which has {}", one.flow_name(), several(one.paths, "path")),
             _ => several(paths.len() as u64, "flow"),
         };
         let text = format!("the path with {} {what}; of {of}", first.name());
         say(Seen::new(packets, text));
     }
+}
+
+/// Paths that have a port in common: the two directions between hosts are two paths.
+fn by_direction<'a>(paths: &[&'a FlowPath]) -> impl Iterator<Item = Vec<&'a FlowPath>> + use<'a> {
+    let ends: HashSet<_> = paths.iter().map(|path| (&path.src, &path.dst)).collect();
+    let are_both = ends.iter().any(|&(src, dst)| ends.contains(&(dst, src)));
+    let (one, other) = paths.iter().partition::<Vec<_>, _>(|path| !are_both || path.src < path.dst);
+    [one, other].into_iter().filter(|paths| !paths.is_empty())
 }
 
 /// What is wrong with these paths, which are bad in this way, and their packets. `all`: paths of which they are some.
@@ -236,7 +244,11 @@ fn trouble<'a>(
 ) -> (u64, String) {
     let sum = |of: fn(&FlowPath) -> u64| paths.clone().map(of).sum::<u64>();
     let (packets, lost) = (sum(|p| p.packets), sum(|p| p.lost));
-    let all_lost: u64 = all.clone().into_iter().map(|path| path.lost).sum();
+    // Each path has what its flow lost on none that is known.
+    let unattributed: std::collections::BTreeMap<_, u64> =
+        all.clone().into_iter().map(|path| (path.flow_key(), path.lost_unattributed)).collect();
+    let all_lost: u64 =
+        all.clone().into_iter().map(|path| path.lost).sum::<u64>() + unattributed.values().sum::<u64>();
     let what = match state {
         // What is lost before the tap is on no path that it could know; and its sender may have left it.
         PathState::Dead if lost == 0 => {
@@ -281,7 +293,7 @@ fn trouble<'a>(
             later(mean(paths.clone().filter_map(|path| path.late_mean_ns)))
         ),
         PathState::Repeated => format!(
-            "loses or delays: {} of {} that it carried were retransmitted; there are no answers to tell whether they were lost or late",
+            "loses or delays: {} of {} that it carried were retransmitted; no answers tell whether they were lost or late",
             count(lost),
             several(packets, "packet")
         ),
@@ -335,6 +347,7 @@ pub(super) fn mrc_retransmits(&Evidence { head, .. }: &Evidence<'_>, say: &mut d
         for (n, what) in [
             (sum(|one| one.lost_before_tap), "lost before the tap"),
             (sum(|one| one.lost_after_tap), "lost behind it"),
+            (sum(|one| one.lost_or_late), "lost or late behind it, on slow paths"),
             (sum(|one| one.nacks_trimmed.unwrap_or(0).max(one.trimmed)), "trimmed"),
             (
                 sum(|one| one.nacks.zip(one.nacks_trimmed).map_or(0, |(all, trimmed)| all - trimmed)),

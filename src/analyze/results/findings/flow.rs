@@ -456,7 +456,10 @@ pub(super) fn reused(_: &Subject<'_>, count: Bounds) -> (String, Vec<u64>) {
 }
 
 pub(super) fn spurious(_: &Subject<'_>, count: Bounds) -> (String, Vec<u64>) {
-    let text = format!(" retransmitted {} that had been acknowledged before", counted(count, "packet"));
+    let text = format!(
+        " retransmitted {} that were not lost: they had been acknowledged before, or came late",
+        counted(count, "packet")
+    );
     (text, Vec::new())
 }
 

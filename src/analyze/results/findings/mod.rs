@@ -393,8 +393,8 @@ pub static FINDINGS: &[FindingKind] = findings! {
             flow::timeout);
 
     "retransmit.spurious" Warning [BothDirections]
-        "A requester retransmitted packets that the responder had acknowledged before."
-        "the acknowledgement was lost, or came later than the timeout allows: check the return path, or raise the timeout"
+        "A requester retransmitted packets that were not lost: the responder had acknowledged them before, or they came to it late."
+        "the acknowledgement was lost, or came later than the timeout allows: check the return path, or raise the timeout; over several paths, the receiver takes what a slow path delivers late for lost"
         FlowsInTrouble(Requests, Of(flow::is_ack_loss), "retransmitted # packets that had been acknowledged",
             |flow| flow::exactly(flow.requests.spurious.unwrap_or(0)),
             flow::spurious);

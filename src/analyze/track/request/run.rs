@@ -438,6 +438,6 @@ impl Requests {
 /// The PSN at which a run of this sequence has to end. `una` as in [`outstanding`](ring::outstanding).
 #[inline(always)]
 fn stop(seq: &Sequence, una: u64, next: u64) -> u64 {
-    let room = seq.ring.room_until(seq.base, una);
+    let room = seq.ring.room_until(seq.base, una, seq.unanswered);
     room.min((next / LONGEST + 1) * LONGEST - 1).max(next)
 }
