@@ -20,7 +20,7 @@ use super::{
 use rdmawire::report::{
     Capture, CollectiveConnection, CollectiveOperation, CollectiveRequest, Collectives as Report, OneSided,
     OneSidedQueuePair, OneSidedRail, SetClock, json,
-    units::{bits, bytes, count, duration, mean, percent, several, utc},
+    units::{bits, bytes, count, duration, mean, percent, several, utc_us},
 };
 
 /// Show the requests of NCCL's transport, what their time went to, and who was waited for.
@@ -223,7 +223,7 @@ fn operation(one: &CollectiveOperation) -> Vec<String> {
     };
     vec![
         one.operation.to_string(),
-        utc(one.start_ns),
+        utc_us(one.start_ns),
         duration(one.lasted_ns),
         count(one.requests),
         bytes(one.bytes),

@@ -32,7 +32,7 @@ impl Waits<'_> {
         let usually = |one: &Timed| self.usual.begins.get(&(one.connection, step(one))).copied();
         let at = open.min_by_key(|&at| {
             let one = &self.timed[at];
-            (one.first.is_none(), usually(one).unwrap_or(i64::MAX), step(one), activity(one))
+            (!self.is_resent_at_the_end(at), one.first.is_none(), usually(one).unwrap_or(i64::MAX), step(one), activity(one))
         })?;
         let longest =
             self.timed.iter().filter(|one| one.is_complete).map(|one| one.time.lasted_ns as i64).max();
@@ -45,7 +45,23 @@ impl Waits<'_> {
         let (sender, receiver) = addresses(self.all, self.timed[at].connection)?;
         let (cause, lost) = (CollectiveCause::Hang, ns(silent));
         let spans = vec![(last, self.all.last_ns)];
-        Some(Blame { at, cause, rank: sender, peer: Some(receiver), queue_pair: None, lost, spans })
+        let (rank, peer) = match self.is_silent(at) {
+            true => (receiver, None),
+            false => (sender, Some(receiver)),
+        };
+        Some(Blame { at, cause, rank, peer, queue_pair: None, lost, spans })
+    }
+
+    /// Whether the receiver of a request answers nothing, and sends nothing to anybody, since its data was sent again.
+    fn is_silent(&self, at: usize) -> bool {
+        let one = &self.timed[at];
+        let since = self.all.last_ns.saturating_sub_unsigned(one.time.receiver_silent_ns);
+        let of = self.all.connections.get(one.connection).and_then(|of| of.data_ways.first());
+        let Some(way) = of.and_then(|&way| self.all.ways.get(way as usize)) else { return false };
+        let host = way.key.dst;
+        let sent = self.all.ways.iter().filter(|way| way.key.src == host).map(|way| way.last_ns);
+        let answered = self.all.ways.iter().filter(|way| way.key.dst == host).map(|way| way.answered_ns);
+        one.time.receiver_silent_ns > 0 && sent.chain(answered).all(|last| last <= since)
     }
 
     /// Whether packets of a request were sent again, and were not acknowledged any more.
