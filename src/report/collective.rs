@@ -395,8 +395,11 @@ impl Straggler {
     /// Who, why and how much.
     pub fn sentence(&self) -> String {
         if self.cause == CollectiveCause::Hang {
-            let peer = self.peer.as_deref().unwrap_or_default();
-            return format!("{} → {} hangs: silent for {}", self.name(), clean(peer), duration(self.lost_ns));
+            let lost = duration(self.lost_ns);
+            return match &self.peer {
+                Some(peer) => format!("{} → {} hangs: silent for {lost}", self.name(), clean(peer)),
+                None => format!("{} stopped answering everybody: silent for {lost}", self.name()),
+            };
         }
         let to = self.peer.as_ref().map_or_else(String::new, |peer| format!(" → {}", clean(peer)));
         format!(

@@ -17,7 +17,7 @@ use crate::{
 /// Who sends so soon after a pause was held back by it.
 const SOON_NS: i64 = 5_000;
 /// Who retransmits so long after the last answer was answered by nothing since: a reaction to a NAK is faster.
-const TIMEOUT_NS: i64 = 1_000_000;
+pub(super) const TIMEOUT_NS: i64 = 1_000_000;
 /// CNPs act on a sender for so long.
 const AFTER_CNP_NS: i64 = 10_000_000;
 /// What a packet of a WRITE has around its payload, over IPv4.
@@ -92,7 +92,11 @@ impl Timed {
         let sent = chunks().filter(|chunk| !chunk.is_closing).map(|chunk| all.sent_bytes(chunk)).sum();
         let begin = [cts.map(|cts| cts.time), first].into_iter().flatten().min().unwrap_or(all.last_ns);
         // What its sender's queue pair is told to have arrived was data, and was not captured.
-        let has_acknowledged = |&way: &u32| all.ways.get(way as usize).is_some_and(|way| !way.waiting.is_empty());
+        let has_acknowledged = |&way: &u32| {
+            let way = all.ways.get(way as usize);
+            let there = way.and_then(|way| all.ways.get(way.peer? as usize));
+            way.is_some_and(|way| !way.waiting.is_empty()) || there.is_some_and(|there| there.answered_ns > i64::MIN)
+        };
         let shows_data = !of.data_ways.is_empty()
             || all.is_forward_seen(of) && !of.cts_ways.iter().any(has_acknowledged);
         let end = match is_complete {

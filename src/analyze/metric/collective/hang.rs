@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    cut::{Timed, ns},
+    cut::{TIMEOUT_NS, Timed, ns},
     ends::addresses,
     waits::{Blame, Waits},
 };
@@ -52,16 +52,18 @@ impl Waits<'_> {
         Some(Blame { at, cause, rank, peer, queue_pair: None, lost, spans })
     }
 
-    /// Whether the receiver of a request answers nothing, and sends nothing to anybody, since its data was sent again.
+    /// Whether the receiver of a request was silent to everybody, for long, when its data was sent again.
     fn is_silent(&self, at: usize) -> bool {
         let one = &self.timed[at];
-        let since = self.all.last_ns.saturating_sub_unsigned(one.time.receiver_silent_ns);
-        let of = self.all.connections.get(one.connection).and_then(|of| of.data_ways.first());
-        let Some(way) = of.and_then(|&way| self.all.ways.get(way as usize)) else { return false };
-        let host = way.key.dst;
+        let of = self.all.connections.get(one.connection);
+        let way = of.and_then(|of| self.all.ways.get(*of.data_ways.first()? as usize));
+        let (Some(of), Some(host)) = (of, way.map(|way| way.key.dst)) else { return false };
         let sent = self.all.ways.iter().filter(|way| way.key.src == host).map(|way| way.last_ns);
         let answered = self.all.ways.iter().filter(|way| way.key.dst == host).map(|way| way.answered_ns);
-        one.time.receiver_silent_ns > 0 && sent.chain(answered).all(|last| last <= since)
+        let Some(last) = sent.chain(answered).max().filter(|&last| last > i64::MIN) else { return false };
+        let mut chunks = of.requests.get(one.request).into_iter().flat_map(|of| self.all.chunks_of(of));
+        one.time.receiver_silent_ns > 0
+            && chunks.any(|chunk| chunk.again.is_some_and(|again| again.saturating_sub(last) >= TIMEOUT_NS))
     }
 
     /// Whether packets of a request were sent again, and were not acknowledged any more.

@@ -110,7 +110,11 @@ fn grouped(timed: &mut [Timed], ends: &Ends) -> Vec<Span> {
         }
         one.operation = spans.len().checked_sub(1);
     }
+    let count = spans.len();
     let spans = without_waits(timed, spans, (ends, &own));
+    // What was only a wait divides nothing else.
+    let gaps = spans.windows(2).map(|pair| pair[1].start.saturating_sub(pair[0].end));
+    let least = if spans.len() < count { gaps.min().unwrap_or(i64::MAX) } else { least };
     divided(timed, spans, least)
 }
 
@@ -146,7 +150,8 @@ fn of_most(all: &BTreeMap<usize, Own>) -> Option<i64> {
     (all.values().filter(are_few).count() * 2 > all.len()).then_some(least)
 }
 
-/// Joins spans that are only a wait apart: when one receiver alone goes on, and is silent much longer elsewhere, others have ended.
+/// Joins spans that are only a wait apart: when one receiver alone goes on, and is silent as long
+/// within operations, or much longer elsewhere, others have ended.
 fn without_waits(timed: &mut [Timed], spans: Vec<Span>, (ends, own): (&Ends, &BTreeMap<usize, Own>)) -> Vec<Span> {
     let mut receivers: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); spans.len()];
     let mut connections: Vec<BTreeSet<usize>> = receivers.clone();
@@ -163,12 +168,16 @@ fn without_waits(timed: &mut [Timed], spans: Vec<Span>, (ends, own): (&Ends, &BT
         (Some(before), Some(after)) => after.start.saturating_sub(before.end),
         _ => i64::MAX,
     };
+    let begins: BTreeSet<i64> = spans.iter().map(|span| span.start).collect();
+    // Much shorter than others of this connection, or as long as those that divide nothing.
+    let is_wait = |gap: i64, own: &Own| {
+        let longest = own.silences.values().copied().max().unwrap_or(0);
+        let mut within = own.silences.iter().filter(|(at, _)| !begins.contains(at));
+        gap.saturating_mul(APART) <= longest || within.any(|(_, &silence)| silence.saturating_mul(2) >= gap)
+    };
     let is_short = |at: usize, alone: usize| {
         gap(at) < i64::MAX
-            && connections[alone].iter().filter_map(|of| own.get(of)).all(|own| {
-                let longest = own.silences.values().copied().max().unwrap_or(0);
-                gap(at).saturating_mul(APART) <= longest
-            })
+            && connections[alone].iter().filter_map(|of| own.get(of)).all(|own| is_wait(gap(at), own))
     };
     let mut joins: BTreeSet<usize> = BTreeSet::new();
     for at in (0..spans.len()).filter(|&at| receivers[at].len() == 1) {

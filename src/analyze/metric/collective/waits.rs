@@ -253,7 +253,8 @@ impl Waits<'_> {
             // The sender had the element since then; what it sends may have been there long before.
             let granted = first.saturating_sub_unsigned(by_sender);
             let had = latest(sender, false, first);
-            let is_asked_last = by_receiver > SHORTEST_WAIT_NS && had.is_none_or(|(had, _)| had < granted);
+            let is_asked_last = by_receiver > SHORTEST_WAIT_NS
+                && had.map_or(by_receiver > by_sender, |(had, _)| had < granted);
             if by_sender > SHORTEST_WAIT_NS && !is_asked_last {
                 next = had.map(|(from, before)| {
                     add(Late { at, host: sender, is_sender: true, from, to: first });
@@ -261,7 +262,7 @@ impl Waits<'_> {
                 });
                 continue;
             }
-            if by_sender > SHORTEST_WAIT_NS {
+            if by_sender > SHORTEST_WAIT_NS && had.is_some() {
                 add(Late { at, host: sender, is_sender: true, from: granted, to: first });
             }
             // A receiver may also have waited until it could pass on what it had.
