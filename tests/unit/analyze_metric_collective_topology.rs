@@ -52,6 +52,7 @@ fn others_are_no_two_trees() {
     let grid = [(0, 1), (1, 2), (3, 4), (4, 5), (0, 3), (1, 4), (2, 5)];
     assert_eq!(part(&grid, 2).topology(), Topology::Pairs);
     // As many edges as two trees have, but too many of them among four of seven hosts.
-    let dense = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3), (0, 1), (3, 4), (4, 5), (5, 6), (4, 6), (5, 4)];
+    let dense =
+        [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3), (0, 1), (3, 4), (4, 5), (5, 6), (4, 6), (5, 4)];
     assert_eq!(part(&dense, 1).topology(), Topology::Pairs);
 }

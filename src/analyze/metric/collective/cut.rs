@@ -81,8 +81,7 @@ impl Timed {
             chunk.acknowledged.is_none()
                 && chunk.again.zip(answered).is_some_and(|(again, at)| again.saturating_sub(at) >= TIMEOUT_NS)
         };
-        let is_complete =
-            first.is_some() && chunks().all(is_ended) && whole && !chunks().any(is_unanswered);
+        let is_complete = first.is_some() && chunks().all(is_ended) && whole && !chunks().any(is_unanswered);
         let acknowledged = chunks().map(|chunk| chunk.acknowledged).collect::<Option<Vec<i64>>>();
         let acknowledged = acknowledged.and_then(|times| times.into_iter().max());
         let again_at = chunks().filter_map(|chunk| chunk.again).max();
@@ -95,10 +94,11 @@ impl Timed {
         let has_acknowledged = |&way: &u32| {
             let way = all.ways.get(way as usize);
             let there = way.and_then(|way| all.ways.get(way.peer? as usize));
-            way.is_some_and(|way| !way.waiting.is_empty()) || there.is_some_and(|there| there.answered_ns > i64::MIN)
+            way.is_some_and(|way| !way.waiting.is_empty())
+                || there.is_some_and(|there| there.answered_ns > i64::MIN)
         };
-        let shows_data = !of.data_ways.is_empty()
-            || all.is_forward_seen(of) && !of.cts_ways.iter().any(has_acknowledged);
+        let shows_data =
+            !of.data_ways.is_empty() || all.is_forward_seen(of) && !of.cts_ways.iter().any(has_acknowledged);
         let end = match is_complete {
             _ if !shows_data => begin,
             true => acknowledged.or(last.max(again_at)).unwrap_or(all.last_ns),

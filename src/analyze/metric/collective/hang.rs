@@ -32,7 +32,13 @@ impl Waits<'_> {
         let usually = |one: &Timed| self.usual.begins.get(&(one.connection, step(one))).copied();
         let at = open.min_by_key(|&at| {
             let one = &self.timed[at];
-            (!self.is_resent_at_the_end(at), one.first.is_none(), usually(one).unwrap_or(i64::MAX), step(one), activity(one))
+            (
+                !self.is_resent_at_the_end(at),
+                one.first.is_none(),
+                usually(one).unwrap_or(i64::MAX),
+                step(one),
+                activity(one),
+            )
         })?;
         let longest =
             self.timed.iter().filter(|one| one.is_complete).map(|one| one.time.lasted_ns as i64).max();

@@ -152,7 +152,11 @@ fn of_most(all: &BTreeMap<usize, Own>) -> Option<i64> {
 
 /// Joins spans that are only a wait apart: when one receiver alone goes on, and is silent as long
 /// within operations, or much longer elsewhere, others have ended.
-fn without_waits(timed: &mut [Timed], spans: Vec<Span>, (ends, own): (&Ends, &BTreeMap<usize, Own>)) -> Vec<Span> {
+fn without_waits(
+    timed: &mut [Timed],
+    spans: Vec<Span>,
+    (ends, own): (&Ends, &BTreeMap<usize, Own>),
+) -> Vec<Span> {
     let mut receivers: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); spans.len()];
     let mut connections: Vec<BTreeSet<usize>> = receivers.clone();
     for one in timed.iter() {
@@ -164,28 +168,25 @@ fn without_waits(timed: &mut [Timed], spans: Vec<Span>, (ends, own): (&Ends, &BT
     if spans.len() < 2 || receivers.iter().all(|of| of.len() < 2) {
         return spans;
     }
-    let gap = |at: usize| match (at.checked_sub(1).and_then(|before| spans.get(before)), spans.get(at)) {
-        (Some(before), Some(after)) => after.start.saturating_sub(before.end),
-        _ => i64::MAX,
-    };
     let begins: BTreeSet<i64> = spans.iter().map(|span| span.start).collect();
     // Much shorter than others of this connection, or as long as those that divide nothing.
-    let is_wait = |gap: i64, own: &Own| {
+    let is_wait = |own: &Own, at: usize| {
+        let Some((&ends, &silence)) = own.silences.range(spans[at].start..).next() else { return false };
         let longest = own.silences.values().copied().max().unwrap_or(0);
-        let mut within = own.silences.iter().filter(|(at, _)| !begins.contains(at));
-        gap.saturating_mul(APART) <= longest || within.any(|(_, &silence)| silence.saturating_mul(2) >= gap)
+        let mut within = own.silences.iter().filter(|&(&at, _)| at != ends && !begins.contains(&at));
+        silence.saturating_mul(APART) <= longest
+            || within.any(|(_, &other)| other.saturating_mul(2) >= silence)
     };
-    let is_short = |at: usize, alone: usize| {
-        gap(at) < i64::MAX
-            && connections[alone].iter().filter_map(|of| own.get(of)).all(|own| is_wait(gap(at), own))
+    let joins = |&at: &usize| {
+        let both = [at - 1, at];
+        both.iter()
+            .any(|&alone| receivers[alone].len() == 1 && connections[alone].is_subset(&connections[both[0]]))
+            && connections[at]
+                .iter()
+                .filter(|of| connections[at - 1].contains(of))
+                .all(|of| own.get(of).is_some_and(|own| is_wait(own, at)))
     };
-    let mut joins: BTreeSet<usize> = BTreeSet::new();
-    for at in (0..spans.len()).filter(|&at| receivers[at].len() == 1) {
-        let place = if gap(at) <= gap(at + 1) { at } else { at + 1 };
-        if is_short(place, at) {
-            joins.insert(place);
-        }
-    }
+    let joins: BTreeSet<usize> = (1..spans.len()).filter(joins).collect();
     let mut places = Vec::with_capacity(spans.len());
     let mut all: Vec<Span> = Vec::new();
     for (at, span) in spans.into_iter().enumerate() {
@@ -346,7 +347,9 @@ pub(super) fn rows(
             speed,
             start: span.start,
             longer: lasted - shortest.get(&like).copied().unwrap_or(0).min(lasted),
-            is_begun: !unasked.iter().any(|at| before_ns.get(&part).is_none_or(|ended| ended < at) && *at <= span.end),
+            is_begun: !unasked
+                .iter()
+                .any(|at| before_ns.get(&part).is_none_or(|ended| ended < at) && *at <= span.end),
             starts: starts.get(operation),
         };
         before_ns.insert(part, span.end);

@@ -54,10 +54,7 @@ impl Collectives {
             }
             Role::Unknown => {
                 let between = self.between.get(&way.key.pair()).into_iter().flatten().filter_map(of);
-                between
-                    .flat_map(|of| of.data_ways.iter().chain(&of.cts_ways).copied())
-                    .chain(loose)
-                    .collect()
+                between.flat_map(|of| of.data_ways.iter().chain(&of.cts_ways).copied()).chain(loose).collect()
             }
         }
     }
@@ -119,7 +116,10 @@ impl Collectives {
             if let Role::ClearToSend(of) = way.role
                 && let Some(of) = self.connections.get_mut(of as usize)
             {
-                of.requests.iter_mut().filter_map(|one| one.cts.as_mut()).for_each(|cts| cts.acknowledged = None);
+                of.requests
+                    .iter_mut()
+                    .filter_map(|one| one.cts.as_mut())
+                    .for_each(|cts| cts.acknowledged = None);
             }
         }
     }

@@ -194,8 +194,10 @@ impl Part {
 
     /// Whether these are two trees of the same hosts, as NCCL makes them: half of the channels go over one of them, half over the other.
     fn is_double_tree(&self) -> bool {
-        let hosts: BTreeMap<usize, usize> = self.next.keys().enumerate().map(|(n, &host)| (host, n)).collect();
-        let pairs = self.next.iter().flat_map(|(&from, next)| next.iter().map(move |(&to, &n)| (from, to, n)));
+        let hosts: BTreeMap<usize, usize> =
+            self.next.keys().enumerate().map(|(n, &host)| (host, n)).collect();
+        let pairs =
+            self.next.iter().flat_map(|(&from, next)| next.iter().map(move |(&to, &n)| (from, to, n)));
         let pairs: Vec<(usize, usize, usize)> = pairs.collect();
         if hosts.len() > MOST_OF_TREES || !pairs.iter().all(|&(from, to, _)| self.is_both_ways(from, to)) {
             return false;

@@ -166,7 +166,9 @@ impl Waits<'_> {
         }
         match (host, path) {
             // What a host without a tap waited for may not be in the capture.
-            (Some(Owed { longest, .. }), _) if by_host >= by_path && !self.shape.is_seen(longest.host) => None,
+            (Some(Owed { longest, .. }), _) if by_host >= by_path && !self.shape.is_seen(longest.host) => {
+                None
+            }
             (Some(Owed { longest: late, lost, spans }), _) if by_host >= by_path => {
                 let &(sender, receiver) = self.ends.of.get(&self.timed[late.at].connection)?;
                 let peer = self.ends.names.get(if late.is_sender { receiver } else { sender }).cloned();
