@@ -132,8 +132,8 @@ pub(super) fn cut_frames(cut: u64) -> String {
         _ => format!("{} frames are", count(cut)),
     };
     format!(
-        "{are} cut, and what tells collectives may be missing: addresses, keys and immediate data end 74 bytes after the start of a frame over \
-         IPv4, 94 over IPv6; 128 bytes of each frame show all."
+        "{are} cut: what tells collectives (addresses, keys and immediate data) is not in those that are cut to less than 74 bytes over IPv4, 94 \
+         over IPv6; 128 bytes of each frame show all."
     )
 }
 
