@@ -10,6 +10,7 @@ use super::{
     path::speed,
     topology::Shape,
     waits::{Blame, Waits, sends, starts},
+    way::{Role, Way},
 };
 use crate::report::{CollectiveCause, CollectiveOperation, Straggler, Topology};
 
@@ -396,7 +397,12 @@ pub(super) fn rows(
 impl Collectives {
     /// When data came that no element in the capture asked for: it began after that, or lost some.
     fn unasked(&self) -> Vec<i64> {
-        let of_data = self.ways.iter().filter(|way| Collectives::is_data(way.role));
+        // Of others, which were found by patterns, no element is known.
+        let is_proved = |way: &&Way| match way.role {
+            Role::Data(of) => self.connections.get(of as usize).is_some_and(|of| of.is_proved),
+            _ => false,
+        };
+        let of_data = self.ways.iter().filter(is_proved);
         let chunks = of_data.flat_map(|way| &way.loose).filter_map(|&chunk| self.chunks.get(chunk as usize));
         chunks.map(|chunk| chunk.first.1).collect()
     }
