@@ -152,7 +152,10 @@ impl Waits<'_> {
             .map(|(connection, lost)| (parts[connection].on(self.timed, &on_path, *lost), *connection))
             .max_by_key(|(lost, _)| lost.all());
         // Where links carry unlike loads, what a slow path lost is an estimate.
-        let worth = |(lost, connection): &(Lost, usize)| match speed.is_some() && lost.slow > lost.all() / 2 {
+        let is_by_pace = |lost: &Lost| lost.slow > lost.all() / 2;
+        let worth = |(lost, connection): &(Lost, usize)| match speed.is_some() && is_by_pace(lost) {
+            // The acknowledgements of small requests wait for each other: some round trips say nothing of a path.
+            _ if is_by_pace(lost) && lost.slow < self.short(*connection) => false,
             true => {
                 lost.all().saturating_mul(WORTH_OF_ESTIMATE) >= lasted && !self.is_usual(&all, *connection)
             }
