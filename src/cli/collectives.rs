@@ -20,7 +20,7 @@ use super::{
 use rdmawire::report::{
     Capture, CollectiveConnection, CollectiveOperation, CollectiveRequest, Collectives as Report, OneSided,
     OneSidedQueuePair, OneSidedRail, SetClock, json,
-    units::{bits, bytes, count, duration, mean, percent, several, utc},
+    units::{bits, bytes, count, duration, mean, percent, several, utc_us},
 };
 
 /// Show the requests of NCCL's transport, what their time went to, and who was waited for.
@@ -135,8 +135,8 @@ pub(super) fn cut_frames(cut: u64) -> String {
         _ => format!("{} frames are", count(cut)),
     };
     format!(
-        "{are} cut, and what tells collectives may be missing: addresses, keys and immediate data end 74 bytes after the start of a frame over \
-         IPv4, 94 over IPv6; 128 bytes of each frame show all."
+        "{are} cut: what tells collectives (addresses, keys and immediate data) is not in those that are cut to less than 74 bytes over IPv4, 94 \
+         over IPv6; 128 bytes of each frame show all."
     )
 }
 
@@ -226,7 +226,7 @@ fn operation(one: &CollectiveOperation) -> Vec<String> {
     };
     vec![
         one.operation.to_string(),
-        utc(one.start_ns),
+        utc_us(one.start_ns),
         duration(one.lasted_ns),
         count(one.requests),
         bytes(one.bytes),

@@ -23,7 +23,7 @@ records! {
         pub bytes: u64,
         /// What the time of all requests went to. Requests of different connections overlap, so this is more than the time of the capture.
         pub time: RequestTime,
-        /// Who sends to whom.
+        /// Who sends to whom. Unknown where hosts have no tap, and others have: what those send to each other is not in the capture.
         pub topology: Topology,
         /// Endpoints that send or receive: ranks, as far as the network shows them.
         pub ranks: Vec<String>,
@@ -190,6 +190,8 @@ records! {
         pub requests: u64,
         /// Bytes of these.
         pub bytes: u64,
+        /// Who sends to whom in it.
+        pub topology: Topology,
         /// Algorithm bandwidth as nccl-tests has it: bytes of a rank's buffer over the time, in bits per second. A ring's operation is taken for an
         /// all-reduce: of an all-gather or a reduce-scatter it is twice that. `None` where endpoints send to several others, and are no
         /// tree and no all to all.
@@ -276,12 +278,14 @@ impl Collectives {
             let period =
                 self.period_ns.map_or_else(String::new, |ns| format!(", one every {}", duration(ns)));
             let ranks = self.ranks.len() as u64;
-            text.push(format!(
-                "{}{period}, {} of {}",
-                several(operations.len() as u64, "operation"),
-                self.topology.words(),
-                several(ranks, "endpoint")
-            ));
+            let of = match self.topology {
+                Topology::Unknown => format!(
+                    "{}; who sends to whom is not known, as some of them have no tap",
+                    several(ranks, "endpoint")
+                ),
+                known => format!("{} of {}", known.words(), several(ranks, "endpoint")),
+            };
+            text.push(format!("{}{period}, {of}", several(operations.len() as u64, "operation")));
         }
         text.extend(self.stragglers.iter().take(3).map(Straggler::sentence));
         if self.unfinished > 0 {
@@ -391,8 +395,11 @@ impl Straggler {
     /// Who, why and how much.
     pub fn sentence(&self) -> String {
         if self.cause == CollectiveCause::Hang {
-            let peer = self.peer.as_deref().unwrap_or_default();
-            return format!("{} → {} hangs: silent for {}", self.name(), clean(peer), duration(self.lost_ns));
+            let lost = duration(self.lost_ns);
+            return match &self.peer {
+                Some(peer) => format!("{} → {} hangs: silent for {lost}", self.name(), clean(peer)),
+                None => format!("{} stopped answering everybody: silent for {lost}", self.name()),
+            };
         }
         let to = self.peer.as_ref().map_or_else(String::new, |peer| format!(" → {}", clean(peer)));
         format!(

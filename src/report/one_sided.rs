@@ -1,6 +1,6 @@
 //! One-sided traffic: bulk WRITEs and READs with no messages above them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Summary, Why, clean,
@@ -121,13 +121,16 @@ impl OneSided {
         if !signals.is_empty() {
             parts.push(format!("signals: {}", signals.join(", ")));
         }
-        let used = self.rails.iter().filter(|rail| rail.operations > 0).count() as u64;
+        // Both directions are one.
+        let used = self.rails.iter().filter(|rail| rail.operations > 0);
+        let used: BTreeSet<[&str; 2]> =
+            used.map(|rail| [rail.src.as_str().min(&rail.dst), rail.src.as_str().max(&rail.dst)]).collect();
         let queue_pairs = self.queue_pairs.len() as u64 + self.not_listed;
         let mut text = vec![format!(
             "{} on {} of {}: {}",
             several(all(|one| one.operations), "operation"),
             several(queue_pairs, "queue pair"),
-            several(used, "rail"),
+            several(used.len() as u64, "rail"),
             parts.join(", ")
         )];
         if let Some(most) = self.queue_pairs.first() {
@@ -192,7 +195,11 @@ impl OneSidedQueuePair {
         let mut text =
             format!("most on {} \u{2192} {} QP {:#x}", clean(&self.src), clean(&self.dst), self.dest_qp);
         if let Some(sizes) = self.size_bytes {
-            text += &format!(": operations of {}", sizes.quantile(sizes.p50, bytes));
+            // Of atomics, which move nothing, there may be as many as of others.
+            text += &match sizes.p50 {
+                0 => format!(": operations of up to {}", bytes(sizes.max)),
+                _ => format!(": operations of {}", sizes.quantile(sizes.p50, bytes)),
+            };
         }
         if let Some(took) = self.completion_ns {
             text += &format!(", complete after {}", took.quantile(took.p50, duration));

@@ -445,6 +445,7 @@ terms! {
         Tree = "tree" "a tree": "Endpoints send to each other along the branches of a tree.",
         AllToAll = "all_to_all" "all to all": "Each endpoint sends to each other one.",
         Pairs = "pairs": "Some endpoints send to some others.",
+        Mixed = "mixed" "of several kinds": "Operations of several kinds: each has its own.",
     }
 
     /// Why an operation had to wait.

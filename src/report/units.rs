@@ -59,3 +59,10 @@ pub fn utc(ns: i64) -> String {
     let Utc { year, month, day, hour, minute, second } = Utc::of(ns.div_euclid(1_000_000_000));
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
 }
+
+/// The same with microseconds: "2026-11-21 12:05:38.000417 UTC".
+pub fn utc_us(ns: i64) -> String {
+    let seconds = utc(ns);
+    let micros = ns.rem_euclid(1_000_000_000) / 1000;
+    format!("{}.{micros:06} UTC", seconds.trim_end_matches(" UTC"))
+}

@@ -410,3 +410,14 @@ fn the_rank_that_a_collective_hangs_at_is_named() {
         assert_eq!(hung.rank, format!("10.0.0.{}", rank + 1), "{:?}", all.stragglers);
     }
 }
+
+/// Two connections that run the other way between the same two hosts, in step, and with the same PSNs: elements and data show whose acknowledgements are whose.
+#[test]
+fn acknowledgements_are_of_their_own_queue_pair_where_psns_are_alike() {
+    let all = check(&Ring { ranks: 2, bytes: 1024, operations: 5, ..Ring::default() });
+    assert_eq!(all.operations.as_ref().map(Vec::len), Some(5));
+    for one in &all.requests {
+        let took = one.acknowledged_ns.zip(one.last_data_ns).map(|(acknowledged, last)| acknowledged - last);
+        assert!(took.is_some_and(|took| (0..=4 * HALF_NS).contains(&took)), "{one:?}");
+    }
+}

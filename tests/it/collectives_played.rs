@@ -22,8 +22,14 @@ fn report(played: &Played, ranks: u32) -> Option<Collectives> {
 }
 
 fn report_with(played: &Played, ranks: u32, options: Options) -> Option<Collectives> {
+    report_from(i64::MIN, played, ranks, options)
+}
+
+/// Of captures that begin then.
+fn report_from(begin: i64, played: &Played, ranks: u32, options: Options) -> Option<Collectives> {
     let mut frames: Vec<_> = (0..ranks)
         .flat_map(|rank| played.frames(rank).map(move |frame| (frame.time_ns, rank, frame)))
+        .filter(|&(time, ..)| time >= begin)
         .collect();
     frames.sort_by_key(|&(time, rank, _)| (time, rank));
     let mut analysis = Analysis::new(Options { speed_bps: Some(100_000_000_000), ..options });
@@ -527,4 +533,36 @@ fn losses_of_elements_and_of_the_operation_before_are_of_their_path() {
     }
     let tree = "seed = 2\nalgorithm = \"tree\"\nranks = 7\nsize = \"2MiB\"\n";
     check_straggler_of(7, &format!("{tree}{}", lossy(0)), "10.0.0.2");
+}
+
+/// With a tap at one host, what the others send to each other is not there: neither who sends to whom is known, nor what the neighbours waited for.
+#[test]
+fn nothing_is_guessed_of_hosts_without_a_tap() {
+    for algorithm in ["ring", "all_to_all"] {
+        for fault in ["", "[[fault]]\nwhat = \"slow_path\"\nrank = 1\nto = 2\nfactor = 8"] {
+            let text = format!("algorithm = {algorithm:?}\nranks = 4\n{fault}");
+            let found = report(&played(&text), 1).expect("it is found");
+            assert_eq!(format!("{:?}", found.topology), "Unknown", "{text}");
+            for one in found.operations.iter().flatten() {
+                assert_eq!((one.algorithm_bps, one.bus_bps), (None, None), "{one:?}\n{text}");
+                assert_eq!(one.straggler, None, "{one:?}\n{text}");
+            }
+        }
+    }
+}
+
+/// Requests that were under way when the capture began have no beginning, and nobody was late for them.
+#[test]
+fn nobody_is_late_in_an_operation_that_nobody_saw_begin() {
+    for (algorithm, ranks) in [("ring", 4), ("ring", 8), ("tree", 7)] {
+        let text = format!("algorithm = {algorithm:?}\nranks = {ranks}\noperations = 3");
+        let (played, whole) = check(&text, ranks);
+        let first = &whole.operations.expect("several connections")[0];
+        for part in 1..8 {
+            let begin = first.start_ns + (first.lasted_ns / 8 * part) as i64;
+            let found = report_from(begin, &played, ranks, Options::default()).expect("it is found");
+            let blamed = found.operations.iter().flatten().find(|one| one.straggler.is_some());
+            assert!(blamed.is_none(), "{blamed:?}\n{text}, from {part} / 8");
+        }
+    }
 }

@@ -17,7 +17,7 @@ use crate::{
 /// Who sends so soon after a pause was held back by it.
 const SOON_NS: i64 = 5_000;
 /// Who retransmits so long after the last answer was answered by nothing since: a reaction to a NAK is faster.
-const TIMEOUT_NS: i64 = 1_000_000;
+pub(super) const TIMEOUT_NS: i64 = 1_000_000;
 /// CNPs act on a sender for so long.
 const AFTER_CNP_NS: i64 = 10_000_000;
 /// What a packet of a WRITE has around its payload, over IPv4.
@@ -74,7 +74,14 @@ impl Timed {
             }
             _ => true,
         };
-        let is_complete = first.is_some() && chunks().all(is_ended) && whole;
+        // What was sent again and again, and is not acknowledged, did not arrive.
+        let is_unanswered = |chunk: &Chunk| {
+            let way = all.ways.get(chunk.way as usize).filter(|way| way.peer.is_some());
+            let answered = way.map(|way| way.answered_ns.max(chunk.last.1));
+            chunk.acknowledged.is_none()
+                && chunk.again.zip(answered).is_some_and(|(again, at)| again.saturating_sub(at) >= TIMEOUT_NS)
+        };
+        let is_complete = first.is_some() && chunks().all(is_ended) && whole && !chunks().any(is_unanswered);
         let acknowledged = chunks().map(|chunk| chunk.acknowledged).collect::<Option<Vec<i64>>>();
         let acknowledged = acknowledged.and_then(|times| times.into_iter().max());
         let again_at = chunks().filter_map(|chunk| chunk.again).max();
@@ -83,7 +90,15 @@ impl Timed {
         let asked = again.or(cts.map(|cts| cts.time));
         let sent = chunks().filter(|chunk| !chunk.is_closing).map(|chunk| all.sent_bytes(chunk)).sum();
         let begin = [cts.map(|cts| cts.time), first].into_iter().flatten().min().unwrap_or(all.last_ns);
-        let shows_data = !of.data_ways.is_empty() || all.is_forward_seen(of);
+        // What its sender's queue pair is told to have arrived was data, and was not captured.
+        let has_acknowledged = |&way: &u32| {
+            let way = all.ways.get(way as usize);
+            let there = way.and_then(|way| all.ways.get(way.peer? as usize));
+            way.is_some_and(|way| !way.waiting.is_empty())
+                || there.is_some_and(|there| there.answered_ns > i64::MIN)
+        };
+        let shows_data =
+            !of.data_ways.is_empty() || all.is_forward_seen(of) && !of.cts_ways.iter().any(has_acknowledged);
         let end = match is_complete {
             _ if !shows_data => begin,
             true => acknowledged.or(last.max(again_at)).unwrap_or(all.last_ns),
@@ -136,17 +151,21 @@ impl Timed {
         match (self.cts, self.asked) {
             (Some(cts), Some(asked)) => {
                 let cts = cts.clamp(begin, first);
-                let granted = self.granted(all, of, request).clamp(cts, first);
+                let had = self.granted(all, of, request);
+                let granted = had.clamp(cts, first);
                 let asked = asked.clamp(cts, granted);
                 lost_cts = asked.saturating_sub(cts);
                 held = self.held(all, network, (asked, first));
                 let ready = held.first().map_or(first, |(from, _)| *from).min(self.queued.unwrap_or(first));
-                let since = ready.clamp(granted, first);
+                // Its data was on its way to the tap.
+                let flight = of.flight(all);
+                let had = had.saturating_sub(flight).clamp(cts, first);
+                let since = ready.saturating_sub(flight).clamp(had, first);
                 time.receiver_late_ns = Some(ns_between(begin, cts));
-                time.sender_late_ns = Some(ns_between(granted, since));
+                time.sender_late_ns = Some(ns_between(had, since));
                 asking = (asked, granted);
                 known.push((WaitCause::ReceiverLate, begin, cts));
-                known.push((WaitCause::SenderLate, granted, since));
+                known.push((WaitCause::SenderLate, had, since));
                 known.push((WaitCause::Recovering, cts, asked));
             }
             _ => {
@@ -297,6 +316,15 @@ impl Connection {
     pub(super) fn round_trip_to_sender(&self, all: &Collectives) -> Option<i64> {
         let ways = self.cts_ways.iter().filter_map(|&way| all.ways.get(way as usize));
         ways.filter_map(|way| way.round_trip_ns).min()
+    }
+
+    /// How long data takes from its sender to the tap: half of the shortest round trip from there, if elements pass the same one.
+    fn flight(&self, all: &Collectives) -> i64 {
+        let tap = |ways: &[u32]| Some(all.ways.get(*ways.first()? as usize)?.vantage >> 8);
+        match tap(&self.data_ways) == tap(&self.cts_ways) {
+            true => self.round_trip_to_sender(all).unwrap_or(0) / 2,
+            false => 0,
+        }
     }
 }
 

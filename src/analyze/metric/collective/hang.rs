@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    cut::{Timed, ns},
+    cut::{TIMEOUT_NS, Timed, ns},
     ends::addresses,
     waits::{Blame, Waits},
 };
@@ -32,7 +32,13 @@ impl Waits<'_> {
         let usually = |one: &Timed| self.usual.begins.get(&(one.connection, step(one))).copied();
         let at = open.min_by_key(|&at| {
             let one = &self.timed[at];
-            (one.first.is_none(), usually(one).unwrap_or(i64::MAX), step(one), activity(one))
+            (
+                !self.is_resent_at_the_end(at),
+                one.first.is_none(),
+                usually(one).unwrap_or(i64::MAX),
+                step(one),
+                activity(one),
+            )
         })?;
         let longest =
             self.timed.iter().filter(|one| one.is_complete).map(|one| one.time.lasted_ns as i64).max();
@@ -45,7 +51,25 @@ impl Waits<'_> {
         let (sender, receiver) = addresses(self.all, self.timed[at].connection)?;
         let (cause, lost) = (CollectiveCause::Hang, ns(silent));
         let spans = vec![(last, self.all.last_ns)];
-        Some(Blame { at, cause, rank: sender, peer: Some(receiver), queue_pair: None, lost, spans })
+        let (rank, peer) = match self.is_silent(at) {
+            true => (receiver, None),
+            false => (sender, Some(receiver)),
+        };
+        Some(Blame { at, cause, rank, peer, queue_pair: None, lost, spans })
+    }
+
+    /// Whether the receiver of a request was silent to everybody, for long, when its data was sent again.
+    fn is_silent(&self, at: usize) -> bool {
+        let one = &self.timed[at];
+        let of = self.all.connections.get(one.connection);
+        let way = of.and_then(|of| self.all.ways.get(*of.data_ways.first()? as usize));
+        let (Some(of), Some(host)) = (of, way.map(|way| way.key.dst)) else { return false };
+        let sent = self.all.ways.iter().filter(|way| way.key.src == host).map(|way| way.last_ns);
+        let answered = self.all.ways.iter().filter(|way| way.key.dst == host).map(|way| way.answered_ns);
+        let Some(last) = sent.chain(answered).max().filter(|&last| last > i64::MIN) else { return false };
+        let mut chunks = of.requests.get(one.request).into_iter().flat_map(|of| self.all.chunks_of(of));
+        one.time.receiver_silent_ns > 0
+            && chunks.any(|chunk| chunk.again.is_some_and(|again| again.saturating_sub(last) >= TIMEOUT_NS))
     }
 
     /// Whether packets of a request were sent again, and were not acknowledged any more.

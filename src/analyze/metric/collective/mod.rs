@@ -342,6 +342,10 @@ impl Collectives {
             {
                 return self.on_slot(at, slot, glimpse, (frame, time, psn));
             }
+            let is_whole = glimpse.memory.is_some() && !glimpse.is_cut && !has_immediate(packet.opcode());
+            if let Some(way) = self.ways.get_mut(at as usize) {
+                way.has_others |= is_whole && shape.ends && packet.payload() > 0;
+            }
             // Of a RETH that was cut, the length is that of the packets that follow.
             let memory = glimpse.memory.unwrap_or((glimpse.address.unwrap_or(0), 0));
             self.on_message(at, memory, packet, (frame, queued));
@@ -452,8 +456,22 @@ impl Collectives {
         let (again, arrived, acknowledged) = (None, None, None);
         let receives = slot.elements.len() as u64;
         let cts = Cts { frame, time, again, arrived, acknowledged, receives, elements: slot.elements };
-        let place = (connection, of.requests.len() as u32);
         of.requests.push(Request { index: slot.index, cts: Some(cts), ..Request::default() });
+        // Elements of two devices overtake each other; data does not, which is sent in their order.
+        let mut request = of.requests.len() - 1;
+        while let Some(before) = request.checked_sub(1)
+            && of.requests[before].index > slot.index
+            && of.requests[before].chunks.is_empty()
+        {
+            of.requests.swap(before, request);
+            for &way in &of.cts_ways {
+                if let Some(way) = self.ways.get_mut(way as usize) {
+                    way.move_element((connection, before as u32), request as u32);
+                }
+            }
+            request = before;
+        }
+        let place = (connection, request as u32);
         if let Some(way) = self.ways.get_mut(at as usize) {
             way.add_element(psn, place);
         }
@@ -468,12 +486,20 @@ impl Collectives {
     /// The connection of the first slot on a way: a new one, or that of another device whose slots it continues.
     fn connection_of_slot(&mut self, at: u32, slot: &Slot, va: u64) -> u32 {
         let here = bases(slot, va);
+        let key = self.ways.get(at as usize).map(|way| way.key);
+        let is_elsewhere = |&way: &u32| {
+            let other = self.ways.get(way as usize).map(|way| way.key);
+            other.zip(key).is_none_or(|(other, key)| other.src != key.src)
+        };
+        // The first element of the second device may overtake the one before it.
+        let follows = |last: &Request| last.index + 1 == slot.index || last.index == slot.index + 1;
         let continues = |connection: &Connection| {
             connection.layout == slot.layout
-                && connection.requests.last().is_some_and(|last| last.index + 1 == slot.index)
+                && connection.requests.last().is_some_and(follows)
                 && connection.slots.iter().any(|slots| here.contains(slots))
+                && connection.cts_ways.iter().all(is_elsewhere)
         };
-        let known = self.connections.iter().position(continues).filter(|_| slot.index > 1);
+        let known = self.connections.iter().position(continues);
         let connection = known.unwrap_or(self.connections.len());
         if known.is_none() {
             self.connections.push(Connection::new(slot.layout));
@@ -545,7 +571,11 @@ impl Collectives {
             request.chunks.push(chunk);
         }
         let way = &mut self.ways[at as usize];
+        let is_new = way.role != Role::Data(connection);
         (way.role, way.current) = (Role::Data(connection), Some((connection, request)));
+        if is_new {
+            self.prove(at, connection);
+        }
     }
 
     /// A message of no request.

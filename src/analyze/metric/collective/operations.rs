@@ -10,13 +10,16 @@ use super::{
     path::speed,
     topology::Shape,
     waits::{Blame, Waits, sends, starts},
+    way::{Role, Way},
 };
-use crate::report::{CollectiveCause, CollectiveOperation, Straggler};
+use crate::report::{CollectiveCause, CollectiveOperation, Straggler, Topology};
 
 /// A silence of all connections divides operations if it is so many times longer than the longest one that does not.
 const APART: i64 = 4;
 /// A shorter silence divides nothing.
 const LEAST_NS: i64 = 10_000;
+/// Silences of a connection that divide operations are one for so many of its requests, at most.
+const FEW: usize = 4;
 /// Operations of one span, at most, and kinds of operations that are compared.
 const MOST_TOGETHER: usize = 64;
 
@@ -29,8 +32,8 @@ pub(super) struct Span {
 
 /// Groups the requests, which are in the order of their beginnings.
 ///
-/// Hosts that send nothing to others, as pairs, wait for none of them: what is a silence of all is one of those that belong together, and what they do for the
-/// nth time is the nth operation.
+/// Hosts that send nothing to others wait for none of them: what is a silence of all is one of those that belong together. If they began together, as pairs
+/// do, and have as many operations, the nth of each is one; else nothing ties them, and each has its own.
 pub(super) fn group(timed: &mut [Timed], (ends, shape): (&Ends, &Shape)) -> Vec<Span> {
     let mut parts: BTreeMap<Option<usize>, Vec<usize>> = BTreeMap::new();
     for (at, one) in timed.iter().enumerate().filter(|(_, one)| one.shows_data) {
@@ -43,34 +46,50 @@ pub(super) fn group(timed: &mut [Timed], (ends, shape): (&Ends, &Shape)) -> Vec<
             .is_some_and(|&first| members.iter().any(|&at| timed[at].connection != timed[first].connection))
     };
     if parts.len() < 2 || !parts.values().all(are_several) {
-        return grouped(timed);
+        return grouped(timed, ends);
     }
-    let mut spans: Vec<Span> = Vec::new();
-    let mut operations: Vec<(usize, Option<usize>)> = Vec::new();
-    let mut counts = BTreeSet::new();
+    // The operations of each part: their times, and those of its requests.
+    let mut all: Vec<(Vec<Span>, Vec<(usize, Option<usize>)>)> = Vec::new();
     for members in parts.into_values() {
         let mut own: Vec<Timed> = members.iter().map(|&at| timed[at].clone()).collect();
-        let of_part = grouped(&mut own);
-        counts.insert(of_part.len());
-        operations.extend(members.into_iter().zip(own.iter().map(|one| one.operation)));
-        for (at, span) in of_part.into_iter().enumerate() {
-            match spans.get_mut(at) {
-                Some(known) => {
-                    (known.start, known.end) = (known.start.min(span.start), known.end.max(span.end));
+        let spans = grouped(&mut own, ends);
+        all.push((spans, members.into_iter().zip(own.iter().map(|one| one.operation)).collect()));
+    }
+    let counts: BTreeSet<usize> = all.iter().map(|(spans, _)| spans.len()).collect();
+    let first = || all.iter().filter_map(|(spans, _)| Some(spans.first()?.start));
+    let apart = first().min().zip(first().max()).map_or(0, |(first, last)| last.saturating_sub(first));
+    if counts.len() == 1 && apart < LEAST_NS {
+        let mut together: Vec<Span> = Vec::new();
+        for (spans, members) in all {
+            members.into_iter().for_each(|(at, operation)| timed[at].operation = operation);
+            for (at, span) in spans.into_iter().enumerate() {
+                match together.get_mut(at) {
+                    Some(known) => {
+                        (known.start, known.end) = (known.start.min(span.start), known.end.max(span.end));
+                    }
+                    None => together.push(span),
                 }
-                None => spans.push(span),
             }
         }
+        return together;
     }
-    if counts.len() > 1 {
-        return grouped(timed);
+    let of_part = |(part, (spans, _)): (usize, &(Vec<Span>, _))| {
+        spans.iter().enumerate().map(move |(at, span)| (span.start, part, at)).collect::<Vec<_>>()
+    };
+    let mut order: Vec<(i64, usize, usize)> = all.iter().enumerate().flat_map(of_part).collect();
+    order.sort_unstable();
+    let place: BTreeMap<(usize, usize), usize> =
+        order.iter().enumerate().map(|(place, &(_, part, at))| ((part, at), place)).collect();
+    for (part, (_, members)) in all.iter().enumerate() {
+        for &(at, operation) in members {
+            timed[at].operation = operation.and_then(|of| place.get(&(part, of)).copied());
+        }
     }
-    operations.into_iter().for_each(|(at, operation)| timed[at].operation = operation);
-    spans
+    order.into_iter().map(|(_, part, at)| all[part].0[at]).collect()
 }
 
 /// Groups the requests of connections that belong together.
-fn grouped(timed: &mut [Timed]) -> Vec<Span> {
+fn grouped(timed: &mut [Timed], ends: &Ends) -> Vec<Span> {
     let mut until = i64::MIN;
     let mut silences = Vec::new();
     for one in timed.iter().filter(|one| one.shows_data) {
@@ -79,7 +98,11 @@ fn grouped(timed: &mut [Timed]) -> Vec<Span> {
         }
         until = until.max(one.end);
     }
-    let least = dividing(silences);
+    let own = own_silences(timed);
+    let least = match dividing(silences) {
+        i64::MAX => of_most(&own).unwrap_or(i64::MAX),
+        least => least,
+    };
     let mut spans: Vec<Span> = Vec::new();
     for one in timed.iter_mut().filter(|one| one.shows_data) {
         match spans.last_mut() {
@@ -88,7 +111,96 @@ fn grouped(timed: &mut [Timed]) -> Vec<Span> {
         }
         one.operation = spans.len().checked_sub(1);
     }
+    let count = spans.len();
+    let spans = without_waits(timed, spans, (ends, &own));
+    // What was only a wait divides nothing else.
+    let gaps = spans.windows(2).map(|pair| pair[1].start.saturating_sub(pair[0].end));
+    let least = if spans.len() < count { gaps.min().unwrap_or(i64::MAX) } else { least };
     divided(timed, spans, least)
+}
+
+/// What connections do: requests, and silences between these, by when they end.
+#[derive(Default)]
+struct Own {
+    requests: usize,
+    silences: BTreeMap<i64, i64>,
+    until: Option<i64>,
+}
+
+fn own_silences(timed: &[Timed]) -> BTreeMap<usize, Own> {
+    let mut all: BTreeMap<usize, Own> = BTreeMap::new();
+    for one in timed.iter().filter(|one| one.shows_data) {
+        let own = all.entry(one.connection).or_default();
+        let silence = own.until.map_or(0, |until| one.begin.saturating_sub(until));
+        if silence >= LEAST_NS {
+            own.silences.insert(one.begin, silence);
+        }
+        own.requests += 1;
+        own.until = own.until.max(Some(one.end));
+    }
+    all
+}
+
+/// The shortest silence of a connection that divides operations, where no moment is silent on all of them: on most they are few among many requests.
+fn of_most(all: &BTreeMap<usize, Own>) -> Option<i64> {
+    let least = dividing(all.values().flat_map(|own| own.silences.values().copied()).collect());
+    let are_few = |own: &&Own| {
+        let silences = own.silences.values().filter(|&&silence| silence >= least / 2).count();
+        silences > 0 && silences * FEW <= own.requests
+    };
+    (all.values().filter(are_few).count() * 2 > all.len()).then_some(least)
+}
+
+/// Joins spans that are only a wait apart: when one receiver alone goes on, and is silent as long
+/// within operations, or much longer elsewhere, others have ended.
+fn without_waits(
+    timed: &mut [Timed],
+    spans: Vec<Span>,
+    (ends, own): (&Ends, &BTreeMap<usize, Own>),
+) -> Vec<Span> {
+    let mut receivers: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); spans.len()];
+    let mut connections: Vec<BTreeSet<usize>> = receivers.clone();
+    for one in timed.iter() {
+        if let (Some(span), Some(&(_, receiver))) = (one.operation, ends.of.get(&one.connection)) {
+            receivers[span].insert(receiver);
+            connections[span].insert(one.connection);
+        }
+    }
+    if spans.len() < 2 || receivers.iter().all(|of| of.len() < 2) {
+        return spans;
+    }
+    let begins: BTreeSet<i64> = spans.iter().map(|span| span.start).collect();
+    // Much shorter than others of this connection, or as long as those that divide nothing.
+    let is_wait = |own: &Own, at: usize| {
+        let Some((&ends, &silence)) = own.silences.range(spans[at].start..).next() else { return false };
+        let longest = own.silences.values().copied().max().unwrap_or(0);
+        let mut within = own.silences.iter().filter(|&(&at, _)| at != ends && !begins.contains(&at));
+        silence.saturating_mul(APART) <= longest
+            || within.any(|(_, &other)| other.saturating_mul(2) >= silence)
+    };
+    let joins = |&at: &usize| {
+        let both = [at - 1, at];
+        both.iter()
+            .any(|&alone| receivers[alone].len() == 1 && connections[alone].is_subset(&connections[both[0]]))
+            && connections[at]
+                .iter()
+                .filter(|of| connections[at - 1].contains(of))
+                .all(|of| own.get(of).is_some_and(|own| is_wait(own, at)))
+    };
+    let joins: BTreeSet<usize> = (1..spans.len()).filter(joins).collect();
+    let mut places = Vec::with_capacity(spans.len());
+    let mut all: Vec<Span> = Vec::new();
+    for (at, span) in spans.into_iter().enumerate() {
+        match all.last_mut().filter(|_| joins.contains(&at)) {
+            Some(last) => last.end = last.end.max(span.end),
+            None => all.push(span),
+        }
+        places.push(all.len() - 1);
+    }
+    for one in timed.iter_mut() {
+        one.operation = one.operation.and_then(|at| places.get(at).copied());
+    }
+    all
 }
 
 /// Requests by connection.
@@ -190,7 +302,7 @@ fn dividing(mut silences: Vec<i64>) -> i64 {
 /// The rows of operations.
 pub(super) fn rows(
     all: &Collectives,
-    (shape, ends): (&Shape, &Ends),
+    (whole, ends): (&Shape, &Ends),
     place: &BTreeMap<usize, usize>,
     timed: &[Timed],
     spans: &[Span],
@@ -213,10 +325,18 @@ pub(super) fn rows(
         let known = shortest.entry(size(members)).or_insert(lasted);
         *known = lasted.min(*known);
     }
-    let mut before = None::<Blame>;
+    let mut shapes: BTreeMap<BTreeSet<usize>, Shape> = BTreeMap::new();
+    // Who was waited for in the operation before, of the same hosts.
+    let mut before: BTreeMap<Option<usize>, Blame> = BTreeMap::new();
+    let mut before_ns: BTreeMap<Option<usize>, i64> = BTreeMap::new();
+    let unasked = all.unasked();
     let row = |(operation, (span, members)): (usize, (&Span, Vec<usize>))| {
         let lasted = ns_between(span.start, span.end);
         let like @ (_, bytes) = size(&members);
+        let connections: BTreeSet<usize> = members.iter().map(|&at| timed[at].connection).collect();
+        let ends_of = connections.iter().filter_map(|of| ends.of.get(of).copied()).collect::<Vec<_>>();
+        let part = ends_of.first().and_then(|&(sender, _)| whole.part_of(sender));
+        let shape = &*shapes.entry(connections).or_insert_with(|| whole.among(ends_of.into_iter()));
         let waits = Waits {
             all,
             timed,
@@ -228,16 +348,22 @@ pub(super) fn rows(
             speed,
             start: span.start,
             longer: lasted - shortest.get(&like).copied().unwrap_or(0).min(lasted),
+            is_begun: !unasked
+                .iter()
+                .any(|at| before_ns.get(&part).is_none_or(|ended| ended < at) && *at <= span.end),
             starts: starts.get(operation),
         };
+        before_ns.insert(part, span.end);
         let own = waits.blame(lasted);
         // What was wrong before has its effects here, too.
-        let carried = before.take().and_then(|again| waits.carried(again, lasted));
+        let carried = before.remove(&part).and_then(|again| waits.carried(again, lasted));
         let blame = match (own, carried) {
             (Some(own), Some(carried)) if own.lost >= carried.lost => Some(own),
             (own, carried) => carried.or(own),
         };
-        before.clone_from(&blame);
+        if let Some(blame) = &blame {
+            before.insert(part, blame.clone());
+        }
         let bandwidths = shape.bandwidths(ends, timed, &members, lasted);
         let mut row = CollectiveOperation {
             operation: operation as u64,
@@ -245,6 +371,7 @@ pub(super) fn rows(
             lasted_ns: lasted,
             requests: members.len() as u64,
             bytes,
+            topology: shape.topology,
             algorithm_bps: bandwidths.map(|of| of.algorithm_bps),
             bus_bps: bandwidths.map(|of| of.bus_bps),
             ..CollectiveOperation::default()
@@ -265,6 +392,20 @@ pub(super) fn rows(
         row
     };
     spans.iter().zip(of_operation).enumerate().map(row).collect()
+}
+
+impl Collectives {
+    /// When data came that no element in the capture asked for: it began after that, or lost some.
+    fn unasked(&self) -> Vec<i64> {
+        // Of others, which were found by patterns, no element is known.
+        let is_proved = |way: &&Way| match way.role {
+            Role::Data(of) => self.connections.get(of as usize).is_some_and(|of| of.is_proved),
+            _ => false,
+        };
+        let of_data = self.ways.iter().filter(is_proved);
+        let chunks = of_data.flat_map(|way| &way.loose).filter_map(|&chunk| self.chunks.get(chunk as usize));
+        chunks.map(|chunk| chunk.first.1).collect()
+    }
 }
 
 /// Times of an operation in nanoseconds since it began, one after the other: the longest of them.
@@ -294,10 +435,17 @@ pub(super) fn hung(all: &Collectives, timed: &[Timed]) -> Option<Straggler> {
         speed: None,
         start: i64::MIN,
         longer: 0,
+        is_begun: true,
         starts: None,
     };
     let Blame { cause, rank, peer, lost, .. } = waits.hung()?;
     Some(Straggler { rank, peer, cause, operations: 1, lost_ns: lost, ..Straggler::default() })
+}
+
+/// Who sends to whom: that of all operations, if they are alike.
+pub(super) fn topology(operations: &[CollectiveOperation]) -> Option<Topology> {
+    let first = operations.first()?.topology;
+    Some(if operations.iter().all(|one| one.topology == first) { first } else { Topology::Mixed })
 }
 
 /// The time from one operation to the next one: the median.

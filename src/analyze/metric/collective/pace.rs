@@ -167,7 +167,7 @@ impl Usual {
         for (operation, members) in operations.iter().enumerate() {
             let Some(start) = members.iter().map(|&at| timed[at].begin).min() else { continue };
             for (connection, part) in
-                parts(timed, ends, members).into_iter().filter(|(_, part)| part.is_complete)
+                parts(timed, ends, members).into_iter().filter(|(_, part)| part.is_complete && part.load > 0)
             {
                 paces.entry(part.members.len()).or_default().push(part.pace());
                 let like = alike.entry((part.members.len(), part.bytes)).or_default();
@@ -219,7 +219,8 @@ impl Part {
         let usual = ((u128::from(pace) * u128::from(self.load)) >> 30).try_into().unwrap_or(u64::MAX);
         // Links are not shared evenly, and least where some carry more than others.
         let (times, of) = if paces.is_even { (5, 4) } else { (3, 1) };
-        let is_slow = self.transfer.saturating_mul(of) >= u64::saturating_mul(usual, times);
+        // What has no bytes is of no pace.
+        let is_slow = self.load > 0 && self.transfer.saturating_mul(of) >= u64::saturating_mul(usual, times);
         if is_slow { self.transfer.saturating_sub(usual) } else { 0 }
     }
 

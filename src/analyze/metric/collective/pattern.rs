@@ -67,6 +67,9 @@ impl Collectives {
                 Some(elements) => self.add_elements(&mut of, elements),
                 None => self.find_elements(&mut of),
             }
+            if of.cts_ways.is_empty() && self.asks_nothing(&of) {
+                continue;
+            }
             self.mark_sizes(&group, &of.requests);
             let at = self.connections.len() as u32;
             for &way in &group.ways {
@@ -115,6 +118,18 @@ impl Collectives {
             groups.extend(self.groups_between(&ways, elements));
         }
         groups
+    }
+
+    /// Whether the receiver's packets were captured, and none of them can be an element: then it asked for nothing, and its messages are of another
+    /// program.
+    fn asks_nothing(&self, of: &Connection) -> bool {
+        let ways = || of.data_ways.iter().filter_map(|&way| self.ways.get(way as usize));
+        let Some(data) = ways().next() else { return false };
+        let may_ask = |(at, way): (u32, &Way)| {
+            let is_back = way.key.src == data.key.dst && way.key.dst == data.key.src;
+            is_back && !way.has_others && self.are_elements(at)
+        };
+        ways().any(|way| way.peer.is_some()) && !(0..).zip(&self.ways).any(may_ask)
     }
 
     /// Whether all messages of a way are as long as elements.

@@ -143,6 +143,7 @@ impl Collectives {
         rows.topology = shape.topology;
         if let Some(spans) = spans {
             let operations = operations::rows(self, (&shape, &ends), &place, timed, &spans);
+            rows.topology = operations::topology(&operations).unwrap_or(shape.topology);
             rows.period_ns = operations::period(&operations);
             rows.stragglers = operations::stragglers(&operations);
             rows.operations = Some(operations);

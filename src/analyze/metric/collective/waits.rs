@@ -53,6 +53,8 @@ pub(super) struct Waits<'a> {
     pub(super) start: i64,
     /// How much longer it took than the shortest of those with as many requests and bytes.
     pub(super) longer: u64,
+    /// Its beginning is in the capture.
+    pub(super) is_begun: bool,
     /// How hosts began it that were in the operation before.
     pub(super) starts: Option<&'a BTreeMap<usize, Start>>,
 }
@@ -112,6 +114,13 @@ impl Waits<'_> {
         if let Some(hung) = self.hung() {
             return Some(hung);
         }
+        let blame = self.blame_of(lasted)?;
+        // Who was late in what nobody saw begin?
+        let is_seen = matches!(blame.cause, CollectiveCause::Recovering | CollectiveCause::Paused);
+        (self.is_begun || is_seen).then_some(blame)
+    }
+
+    fn blame_of(&self, lasted: u64) -> Option<Blame> {
         let parts = parts(self.timed, self.ends, self.members);
         let hosts = |connection: &usize| {
             let (a, b) = *self.ends.of.get(connection)?;
@@ -143,7 +152,10 @@ impl Waits<'_> {
             .map(|(connection, lost)| (parts[connection].on(self.timed, &on_path, *lost), *connection))
             .max_by_key(|(lost, _)| lost.all());
         // Where links carry unlike loads, what a slow path lost is an estimate.
-        let worth = |(lost, connection): &(Lost, usize)| match speed.is_some() && lost.slow > lost.all() / 2 {
+        let is_by_pace = |lost: &Lost| lost.slow > lost.all() / 2;
+        let worth = |(lost, connection): &(Lost, usize)| match speed.is_some() && is_by_pace(lost) {
+            // The acknowledgements of small requests wait for each other: some round trips say nothing of a path.
+            _ if is_by_pace(lost) && lost.slow < self.short(*connection) => false,
             true => {
                 lost.all().saturating_mul(WORTH_OF_ESTIMATE) >= lasted && !self.is_usual(&all, *connection)
             }
@@ -156,6 +168,10 @@ impl Waits<'_> {
             return None;
         }
         match (host, path) {
+            // What a host without a tap waited for may not be in the capture.
+            (Some(Owed { longest, .. }), _) if by_host >= by_path && !self.shape.is_seen(longest.host) => {
+                None
+            }
             (Some(Owed { longest: late, lost, spans }), _) if by_host >= by_path => {
                 let &(sender, receiver) = self.ends.of.get(&self.timed[late.at].connection)?;
                 let peer = self.ends.names.get(if late.is_sender { receiver } else { sender }).cloned();
@@ -222,36 +238,53 @@ impl Waits<'_> {
                 [one.time.receiver_late_ns, one.time.sender_late_ns.or(one.time.late_ns)]
                     .map(Option::unwrap_or_default);
             let first = one.first.unwrap_or(one.end);
-            let waited = match (by_receiver, by_sender) {
-                (_, by_sender) if by_sender > SHORTEST_WAIT_NS => Some((sender, first)),
-                (by_receiver, _) if by_receiver > SHORTEST_WAIT_NS => {
-                    Some((receiver, one.cts.unwrap_or(first)))
-                }
-                _ => None,
+            let latest = |host: usize, is_sent: bool, to: i64| {
+                let all = arrivals.get(&(host, is_sent))?;
+                let until = all.partition_point(|(arrived, _)| *arrived <= to);
+                all[..until].iter().rev().copied().find(|(_, at)| !path.contains(at))
             };
-            next = match waited {
-                // It waits for what came before on this connection only: whoever let it wait longer.
-                Some(_) if self.shape.topology == Topology::AllToAll => {
-                    let earlier = same_before(one);
-                    if earlier.is_some() {
-                        add(self.later_side(at, (sender, receiver)));
-                    }
-                    earlier
+            if by_sender.max(by_receiver) <= SHORTEST_WAIT_NS {
+                next = same_before(one);
+                continue;
+            }
+            // It waits for what came before on this connection only: whoever let it wait longer.
+            if self.shape.topology == Topology::AllToAll {
+                next = same_before(one);
+                if next.is_some() {
+                    add(self.later_side(at, (sender, receiver)));
                 }
-                Some((host, to)) => {
-                    let before = arrivals.get(&(host, false)).and_then(|all| {
-                        let until = all.partition_point(|(arrived, _)| *arrived <= to);
-                        all[..until].iter().rev().copied().find(|(_, at)| !path.contains(at))
-                    });
-                    if let Some((from, _)) = before {
-                        add(Late { at, host, is_sender: host == sender, from, to });
-                    }
-                    before.map(|(_, at)| at)
-                }
-                None => same_before(one),
-            };
+                continue;
+            }
+            // The sender had the element since then; what it sends may have been there long before.
+            let granted = first.saturating_sub_unsigned(by_sender);
+            let had = latest(sender, false, first);
+            let is_asked_last = by_receiver > SHORTEST_WAIT_NS
+                && had.map_or(by_receiver > by_sender, |(had, _)| had < granted);
+            if by_sender > SHORTEST_WAIT_NS && !is_asked_last {
+                next = had.map(|(from, before)| {
+                    add(Late { at, host: sender, is_sender: true, from, to: first });
+                    before
+                });
+                continue;
+            }
+            if by_sender > SHORTEST_WAIT_NS && had.is_some() {
+                add(Late { at, host: sender, is_sender: true, from: granted, to: first });
+            }
+            // A receiver may also have waited until it could pass on what it had.
+            let to = one.cts.unwrap_or(first);
+            let passed = self.passes_on().then(|| latest(receiver, true, to)).flatten();
+            let before = latest(receiver, false, to).into_iter().chain(passed).max();
+            next = before.map(|(from, before)| {
+                add(Late { at, host: receiver, is_sender: false, from, to });
+                before
+            });
         }
         (path, own.into_values().max_by_key(|owed| owed.lost))
+    }
+
+    /// Whether hosts pass on what they got.
+    fn passes_on(&self) -> bool {
+        matches!(self.shape.topology, Topology::Ring | Topology::Tree)
     }
 
     /// For how much of this time the adapter of the host was paused.
@@ -387,7 +420,7 @@ impl Waits<'_> {
                 let until = all.partition_point(|(arrived, _)| *arrived <= late.to);
                 all[..until].iter().rev().copied().find(|&(_, at)| at != late.at)
             };
-            let passes_on = !late.is_sender && matches!(self.shape.topology, Topology::Ring | Topology::Tree);
+            let passes_on = !late.is_sender && self.passes_on();
             let sent = passes_on.then(|| latest(true)).flatten();
             let before = [latest(false), sent].into_iter().flatten().max();
             let Some((arrived, other)) = before.filter(|(arrived, _)| *arrived > late.from) else {
@@ -435,7 +468,7 @@ pub(super) fn starts(timed: &[Timed], ends: &Ends, operations: &[Vec<usize>]) ->
             Some((*host, Start { gap, carried: ns_between(start, *first).saturating_sub(gap) }))
         };
         all.push(first.iter().filter_map(of).collect());
-        before = last;
+        before.extend(last);
     }
     all
 }

@@ -100,6 +100,8 @@ pub(super) struct Way {
     pub(super) loose_place: u32,
     /// It can be of no collective.
     pub(super) is_dismissed: bool,
+    /// It has messages as long as elements that were captured whole, and are none.
+    pub(super) has_others: bool,
     /// From when a packet was sent, or missed, until it was sent again.
     pub(super) recoveries: Vec<(i64, i64)>,
     /// Times between two packets of one message.
@@ -145,6 +147,7 @@ impl Way {
             loose: Vec::new(),
             loose_place: 0,
             is_dismissed: false,
+            has_others: false,
             recoveries: Vec::new(),
             silences: Vec::new(),
             cnps: Vec::new(),
@@ -325,9 +328,22 @@ impl Way {
         }
     }
 
+    /// Elements that are not acknowledged: PSN, connection, request.
+    pub(super) fn elements(&self) -> impl DoubleEndedIterator<Item = (u32, u32, u32)> {
+        self.elements.iter().copied()
+    }
+
     /// The request whose element has this PSN, if it is not acknowledged.
     pub(super) fn element(&self, psn: u32) -> Option<(u32, u32)> {
         self.elements.iter().find(|of| of.0 == psn).map(|&(_, connection, request)| (connection, request))
+    }
+
+    /// A request has another place.
+    pub(super) fn move_element(&mut self, from: (u32, u32), to: u32) {
+        let moved = self.elements.iter_mut().find(|of| (of.1, of.2) == from);
+        if let Some(moved) = moved {
+            moved.2 = to;
+        }
     }
 
     /// The next request whose element is acknowledged with this PSN.
