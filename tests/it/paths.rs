@@ -153,10 +153,10 @@ fn what_a_slow_path_delivers_late_is_no_retransmission() {
     }
 }
 
-/// A sender that leaves a path that died: what was lost there is of it, and not of the path that comes behind another one since.
+/// Of few paths, one loses: the others are not blamed for what retransmissions in between do to the order of turns.
 #[test]
-fn the_turn_of_a_lost_packet_is_that_of_its_time() {
-    for bad in ["bad_drop = 1.0\nbad_from = \"100us\"", "bad_drop = 0.2", "bad_drop = 0.2\nbad_segment = 2"] {
+fn of_few_paths_only_the_one_that_loses_is_named() {
+    for bad in ["bad_drop = 0.2", "bad_drop = 0.2\nbad_segment = 2"] {
         for count in [2, 4] {
             let text = format!(
                 "seed = 3\n[[connection]]\nudp_port = \"spray:{count}\"\nrecovery = \"selective\"\ntolerate = 64\nnotify = false\n\
@@ -165,7 +165,7 @@ fn the_turn_of_a_lost_packet_is_that_of_its_time() {
             );
             let report = analyze(&text, Options::default());
             for path in report.head.paths.iter().filter(|path| path.udp_src_port % count != 1) {
-                assert_eq!((path.state, path.lost), (PathState::Good, 0), "{text}\n{path:?}");
+                assert_eq!(path.state, PathState::Good, "{text}\n{path:?}");
             }
         }
     }
