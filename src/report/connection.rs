@@ -74,7 +74,8 @@ records! {
         pub nak_reaction_ns: Option<u64>,
         /// Nanoseconds from the first transmission to the second.
         pub retransmission_ns: Option<u64>,
-        /// Nanoseconds from the first retransmitted packet until all of it was acknowledged; `None` where that was not seen.
+        /// Nanoseconds from the first retransmitted packet until all of it was acknowledged, or its sender went on with new packets, which those that
+        /// repeat single packets do at once; `None` where neither was seen.
         pub recovered_ns: Option<u64>,
         /// Bits per second of payload sent for the first time, over ten round trips or somewhat more before the episode began.
         /// The silence before a timeout does not count.

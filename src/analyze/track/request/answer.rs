@@ -304,11 +304,14 @@ impl Requests {
             if let Some(lost) = trouble.lost_behind.as_mut().filter(|lost| lost.x == x) {
                 lost.resent.get_or_insert(response.time);
             }
-        } else if trouble.asked.is_none_or(|nak| nak.x != x) {
+        } else if let Some(nak) = trouble.asked.as_mut().filter(|nak| nak.x == x) {
+            nak.last = (response.time, response.frame);
+        } else {
             trouble.ask(Asked {
                 x,
                 time: response.time,
                 frame: response.frame,
+                last: (response.time, response.frame),
                 cause_time,
                 hi,
                 una,

@@ -39,6 +39,8 @@ pub(crate) struct Asked {
     pub(crate) x: u64,
     pub(crate) time: i64,
     pub(crate) frame: u64,
+    /// The last time that it was asked for, where the receiver repeats its NAK: when, and in which frame.
+    pub(crate) last: (i64, u64),
     /// When the packet after the missing one passed the tap, if that is known.
     pub(crate) cause_time: Option<i64>,
     pub(crate) hi: u64,
@@ -646,7 +648,7 @@ impl Requests {
         let asked = asked.filter(|nak| nak.x == x || nak.x >= self.una);
         let fastest = self.more.as_ref().and_then(|more| more.recovery().fastest_reaction);
         let is_answered = |nak: &Asked, (sent, _): (i64, u32)| {
-            let since = sent - nak.time;
+            let since = sent - nak.last.0;
             nak.x == x && since > 0 && fastest.is_some_and(|fastest| since as u64 >= fastest)
         };
         let asked = asked.filter(|nak| before.is_none_or(|before| !is_answered(nak, before)));
@@ -674,7 +676,9 @@ impl Requests {
         let has_waited = has_waited && !is_fresh;
         let may_have_timed_out = has_waited || is_coarse(sent, time) && time > self.trouble.asked_time;
         // A NAK that is answered as late as a timer expires was lost after the tap, or what answered it before the tap.
-        let is_too_late = asked.is_some_and(|nak| self.is_too_late(time - nak.time, config));
+        // The NAK that made it go back: the last one until then.
+        let told = asked.map(|nak| if nak.last.0 <= time { nak.last } else { (nak.time, nak.frame) });
+        let is_too_late = told.is_some_and(|(told, _)| self.is_too_late(time - told, config));
         let trigger = match (not_ready, asked) {
             (Some(_), _) => Trigger::Rnr,
             (_, Some(_)) if is_too_late => Trigger::Timeout,
@@ -709,8 +713,8 @@ impl Requests {
             x,
             original_frame: before.map(|(_, frame)| frame as u64),
             original_time: before.map(|(sent, _)| sent),
-            nak_frame: asked.map(|nak| nak.frame),
-            nak_time: asked.map(|nak| nak.time),
+            nak_frame: told.map(|(_, frame)| frame),
+            nak_time: told.map(|(told, _)| told),
             nak_generation: asked.and_then(|nak| Some((nak.time - nak.cause_time?).max(0) as u64)),
             first_frame: frame,
             start: time,
@@ -757,8 +761,9 @@ impl Requests {
         match trigger {
             Trigger::Nak => {
                 if let Some(nak) = asked {
-                    if time >= nak.time {
-                        self.more().recovery_mut().reacted(time - nak.time);
+                    let told = told.map_or(nak.time, |(told, _)| told);
+                    if time >= told {
+                        self.more().recovery_mut().reacted(time - told);
                     }
                     // What passed the tap between the NAK and this is in the shadow, too.
                     let since = self.packets_in(nak.hi.max(x)..self.seq.hi);
