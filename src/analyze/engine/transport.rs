@@ -443,7 +443,7 @@ impl Tracker {
                 responses: flow.requests.responses_from(psn),
                 is_reordered: flow.requests.is_reordered(),
                 passed_over: flow.requests.passed_over(psn),
-                reaction: flow.requests.reaction(),
+                reaction: flow.requests.fastest_reaction(),
                 is_answered: flow.requests.was_answered(psn),
             };
             let (frame, time, went_back) =

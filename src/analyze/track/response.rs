@@ -105,7 +105,7 @@ pub(crate) struct AskedAgain {
     /// When, since its responses were last asked for, an answer to what is behind it first passed the tap: the requester may ask again because of
     /// that.
     pub(crate) passed_over: Option<i64>,
-    /// The shortest time in which its requester asked again for what it lacked.
+    /// The shortest time in which its requester reacted to a NAK.
     pub(crate) reaction: Option<i64>,
     /// A response from this PSN on passed the tap since it was last requested.
     pub(crate) is_answered: bool,
@@ -396,7 +396,7 @@ impl Responses {
         };
         self.read.seq.has_jumps = true;
         let began = resolved.len();
-        let (open, sparse) = (self.read.open, self.read.seq.is_sparse());
+        let (open, sparse, hi) = (self.read.open, self.read.seq.is_sparse(), self.read.seq.hi);
         let missed = self.read.seq.rare.holes.psns();
         let goes_on = matches!(position, Position::Middle | Position::Last);
         let step = self.read.seq.on_packet(
@@ -434,7 +434,8 @@ impl Responses {
             if self.read.asked_last.is_some_and(|(x, _)| x == step.x) {
                 self.read.answered = p.time;
             }
-            if self.is_next(step.x, step.gap > 0, p.time, requests) {
+            let is_in_order = step.x == hi && step.gap == 0;
+            if self.is_next(step.x, is_in_order, p.time, requests) {
                 self.read.expected = step.x + 1;
             }
         }
@@ -466,17 +467,18 @@ impl Responses {
 
     /// Whether the requester, if it sees the packets as the tap does, has all responses before this one. PSNs of other requests are between
     /// them.
-    fn is_next(&self, x: u64, is_behind_gap: bool, time: i64, requests: Option<&Requests>) -> bool {
+    fn is_next(&self, x: u64, is_in_order: bool, time: i64, requests: Option<&Requests>) -> bool {
         /// A requester that lacks a response asks for it, or gets no more of them.
         const LONG_NS: i64 = 1_000_000;
         let expected = self.read.expected;
-        if x <= expected || expected == 0 {
+        // What follows the last one is behind the missing one as that was.
+        if x <= expected || expected == 0 || is_in_order {
             return x == expected || expected == 0;
         }
         if self.read.seq.rare.holes.get(x - 1).is_some() {
             return false;
         }
-        let Some(requests) = requests else { return is_behind_gap };
+        let Some(requests) = requests else { return x >= self.read.seq.hi.saturating_sub(1) };
         // What was missing for long, and not asked for again, was missed by the capture.
         let long = LONG_NS + requests.rtt_min.map_or(0, |rtt| 16 * i64::from(rtt));
         let was_missed = self.read.seq.rare.holes.get(expected).is_some_and(|hole| time - hole.time > long);
@@ -621,13 +623,18 @@ impl Responses {
                 }
                 return None;
             }
+            // What comes before the response that was asked for is of the transmission before.
+            let answered = *answered;
             let has_come = seq.ring.get(x).filter(|_| x < seq.hi && !is_missing);
+            let is_answered_since =
+                |(_, asked)| answered > asked && has_come.is_some_and(|sent| sent.time > answered);
             if let Some(sent) = has_come
-                && before.is_none_or(|(_, asked)| sent.time > asked)
+                && before.is_none_or(is_answered_since)
                 && !is_behind
             {
                 // It came too early to be taken: it had overtaken one before it.
                 self.counts.reordered_then_nak(true);
+                self.counts.episode(Place::None, true);
                 let sent = Some((sent.time, u64::from(sent.frame)));
                 return Some(DataLoss { place: Place::None, is_sure: true, sent });
             }

@@ -329,6 +329,7 @@ pub(super) fn rows(
     // Who was waited for in the operation before, of the same hosts.
     let mut before: BTreeMap<Option<usize>, Blame> = BTreeMap::new();
     let mut before_ns: BTreeMap<Option<usize>, i64> = BTreeMap::new();
+    let mut half_seen: BTreeSet<Option<usize>> = BTreeSet::new();
     let unasked = all.unasked();
     let row = |(operation, (span, members)): (usize, (&Span, Vec<usize>))| {
         let lasted = ns_between(span.start, span.end);
@@ -337,6 +338,8 @@ pub(super) fn rows(
         let ends_of = connections.iter().filter_map(|of| ends.of.get(of).copied()).collect::<Vec<_>>();
         let part = ends_of.first().and_then(|&(sender, _)| whole.part_of(sender));
         let shape = &*shapes.entry(connections).or_insert_with(|| whole.among(ends_of.into_iter()));
+        let is_since = |at: &i64| before_ns.get(&part).is_none_or(|ended| ended < at) && *at <= span.end;
+        let is_half_seen = unasked.iter().any(is_since);
         let waits = Waits {
             all,
             timed,
@@ -348,12 +351,15 @@ pub(super) fn rows(
             speed,
             start: span.start,
             longer: lasted - shortest.get(&like).copied().unwrap_or(0).min(lasted),
-            is_begun: !unasked
-                .iter()
-                .any(|at| before_ns.get(&part).is_none_or(|ended| ended < at) && *at <= span.end),
+            // What is behind one that was half seen may have waited for what was not seen.
+            is_begun: !is_half_seen && !half_seen.contains(&part),
             starts: starts.get(operation),
         };
         before_ns.insert(part, span.end);
+        match is_half_seen {
+            true => half_seen.insert(part),
+            false => half_seen.remove(&part),
+        };
         let own = waits.blame(lasted);
         // What was wrong before has its effects here, too.
         let carried = before.remove(&part).and_then(|again| waits.carried(again, lasted));

@@ -288,11 +288,6 @@ pub static FINDINGS: &[FindingKind] = findings! {
         "check the host: a stuck NIC, its driver, PCIe, or receive buffers that are not posted; a PFC watchdog at its switch port protects the other hosts"
         Capture(tree::host_storms);
 
-    "upper.trouble" Warning []
-        "Commands of storage or files failed or waited, or the management of a subnet shows trouble: another command of rdmawire says which."
-        "run that command on this capture"
-        Capture(capture::upper_layers);
-
     "cm.refused" Error []
         "A connection was refused by the connection manager or the application of a side."
         "see `rdmawire connections`, which lists each with its reason and private data"
@@ -327,6 +322,11 @@ pub static FINDINGS: &[FindingKind] = findings! {
         "Pause frames do not conform to IEEE 802.3: switches and adapters may ignore them."
         "check what generates them: a traffic generator, or a driver"
         Capture(capture::pause_faults);
+
+    "upper.trouble" Warning []
+        "Commands of storage or files failed or waited, or a subnet's management shows trouble: another command says which."
+        "run that command on this capture"
+        Capture(capture::upper_layers);
 
     "cm.slow" Warning []
         "The set-up of a connection took a second or more, or its messages had to be repeated."

@@ -373,9 +373,7 @@ impl Requests {
         let mut is_last = false;
         reads.last_time = response.time;
         let missing = Some(read.next).filter(|next| x > *next && !response.repeated);
-        if missing.is_some() && !reads.out_of_sequence {
-            (reads.out_of_sequence, reads.gap_time) = (true, response.time);
-        }
+        reads.out_of_sequence |= missing.is_some();
         if x >= read.next {
             read.next = x + 1;
         }

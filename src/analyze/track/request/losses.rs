@@ -521,6 +521,8 @@ impl Requests {
 
     /// What was lost behind the tap was sent again, or is not acknowledged: no more was lost there.
     fn bound_by_sent(&mut self) {
+        let passed = self.counts.packets.saturating_sub(self.counts.of(Class::CaptureDuplicate));
+        self.counts.cap(Place::Downstream, passed);
         if self.una == 0 || self.counts.of(Class::Resync) > 0 {
             return;
         }
@@ -573,12 +575,6 @@ impl Requests {
         let reads = self.reads.get()?;
         let read = reads.list.get(reads.place(self.seq.unwrap(psn))?)?;
         reads.over_before.filter(|&over| read.again_before > 0 && over > read.again_before)
-    }
-
-    /// The shortest time in which its requester asked again for what it lacked.
-    pub(crate) fn reaction(&self) -> Option<i64> {
-        let of_reads = self.reads.get().and_then(|reads| reads.reaction);
-        of_reads.into_iter().chain(self.fastest_reaction()).min()
     }
 
     /// Whether a response to the READ that was just requested again from this PSN on passed the tap since it was last requested.

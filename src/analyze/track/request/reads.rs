@@ -62,9 +62,6 @@ pub(super) struct Reads {
     pub(super) over_before: Option<i64>,
     /// One past the last PSN of the READ that was last requested again.
     pub(super) again_end: u64,
-    /// When a response beyond the expected one passed the tap, and the shortest time in which the requester asked again after one.
-    pub(super) gap_time: i64,
-    pub(super) reaction: Option<i64>,
     /// Where many responses are late, twice the time by which they are.
     pub(super) spread_ns: i64,
     /// A response came whose request was not seen.

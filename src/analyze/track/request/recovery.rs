@@ -692,10 +692,6 @@ impl Requests {
         };
         self.counts.triggered(trigger);
         if let Some(reads) = self.reads.get_mut() {
-            if reads.out_of_sequence && trigger == Trigger::ImpliedNak {
-                let took = time - reads.gap_time;
-                reads.reaction = Some(reads.reaction.map_or(took, |before| before.min(took)));
-            }
             reads.out_of_sequence = false;
         }
         let retries = self.try_again(x, sent, (time, waited), trigger);
