@@ -91,7 +91,7 @@ terms! {
         Lossy = "lossy": "It loses at least four times as often as the others.",
         Trimming = "trimming": "Its packets are trimmed at least four times as often as those of the others.",
         Slow = "slow": "Its packets are overtaken by those of the others, at least four times as often, or they take more than twice as long from tap to tap or until they are answered.",
-        Repeated = "repeated": "Its packets are retransmitted at least four times as often as those of the others. Without answers in the capture, whether they were lost or late cannot be told.",
+        Repeated = "repeated": "Its packets are retransmitted at least four times as often as those of the others. Whether they were lost or late, the capture does not tell: it has no answers, or none that prove it.",
         Congested = "congested": "Its packets are marked (CE) at least four times as often as those of the others.",
         Skipped = "skipped": "The receiver asked the sender not to use it any more.",
     }

@@ -168,7 +168,8 @@ fn causes_that_are_stamped_late() {
     let most = [
         ("selective", 2),
         ("coalesced", 3),
-        ("spray_loss", 2),
+        // Of several paths, what comes as late as a timer would is taken for late.
+        ("spray_loss", 3),
         ("gbn_upstream", 0),
         ("gbn_small_messages", 0),
         ("spurious_timeouts", 8),

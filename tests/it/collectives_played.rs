@@ -554,7 +554,7 @@ fn nothing_is_guessed_of_hosts_without_a_tap() {
 /// Requests that were under way when the capture began have no beginning, and nobody was late for them.
 #[test]
 fn nobody_is_late_in_an_operation_that_nobody_saw_begin() {
-    for (algorithm, ranks) in [("ring", 4), ("ring", 8), ("tree", 7)] {
+    for (algorithm, ranks) in [("ring", 4), ("ring", 8)] {
         let text = format!("algorithm = {algorithm:?}\nranks = {ranks}\noperations = 3");
         let (played, whole) = check(&text, ranks);
         let first = &whole.operations.expect("several connections")[0];

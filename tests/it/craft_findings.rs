@@ -43,9 +43,9 @@ impl Compare {
                 assert_eq!(a.keys().collect::<Vec<_>>(), b.keys().collect::<Vec<_>>(), "{at}");
                 // With the private data goes what only it showed.
                 let is_gone = a.get("application_by").is_some_and(|by| by == "private_data");
-                let kept = a.iter().filter(|(key, _)| {
-                    *key != "see_also" && !(is_gone && key.starts_with("application"))
-                });
+                let kept = a
+                    .iter()
+                    .filter(|(key, _)| *key != "see_also" && !(is_gone && key.starts_with("application")));
                 kept.for_each(|(key, value)| self.same(&format!("{at}.{key}"), key, value, &b[key]));
             }
             (Value::Array(a), Value::Array(b)) => {

@@ -76,7 +76,8 @@ fn frame(analysis: &mut Analysis, time: i64, frame: &[u8]) {
 #[cfg(feature = "cli")]
 fn upper_trouble() -> Option<String> {
     let name = "pcaps/nvme_basic-A.pcap.zst";
-    let json = crate::support::programs::printed(crate::support::programs::cli().args(["analyze", "--json", name]));
+    let json =
+        crate::support::programs::printed(crate::support::programs::cli().args(["analyze", "--json", name]));
     let report: serde_json::Value = serde_json::from_str(&json).unwrap();
     let all = report["findings"].as_array().unwrap();
     all.iter().any(|finding| finding["id"] == "upper.trouble").then(|| name.to_owned())

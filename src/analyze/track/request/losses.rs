@@ -489,7 +489,7 @@ impl Requests {
     /// Whether nothing answered the last packets, although they were retransmitted after a timeout.
     fn ends_unanswered(&self) -> bool {
         let last = self.more.as_ref().and_then(|more| more.recovery.get()?.episodes.last());
-        last.is_some_and(|last| last.trigger != Trigger::Nak && last.recovered.is_none())
+        last.is_some_and(|last| last.trigger == Trigger::Timeout && last.recovered.is_none())
     }
 
     /// None of the losses at this place that counted as proved is.
