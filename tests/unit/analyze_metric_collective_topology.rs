@@ -15,7 +15,7 @@ fn part(pairs: &[(usize, usize)], times: usize) -> Part {
 fn parent(ranks: usize, rank: usize) -> Option<usize> {
     let bit = 1 << rank.trailing_zeros().min(usize::BITS - 1);
     let up = (rank ^ bit) | (bit << 1);
-    (rank > 0).then(|| if up >= ranks { rank ^ bit } else { up })
+    (rank > 0).then_some(if up >= ranks { rank ^ bit } else { up })
 }
 
 /// NCCL's two trees (`ncclGetDtree`): the second one is mirrored, or of an odd number of ranks shifted.

@@ -30,6 +30,9 @@ pub(super) struct Span {
     pub(super) end: i64,
 }
 
+/// The operations of some requests, and of each request, by its place, the one that it is of.
+type Divided = (Vec<Span>, Vec<(usize, Option<usize>)>);
+
 /// Groups the requests, which are in the order of their beginnings.
 ///
 /// Hosts that send nothing to others wait for none of them: what is a silence of all is one of those that belong together. If they began together, as pairs
@@ -49,7 +52,7 @@ pub(super) fn group(timed: &mut [Timed], (ends, shape): (&Ends, &Shape)) -> Vec<
         return grouped(timed, ends);
     }
     // The operations of each part: their times, and those of its requests.
-    let mut all: Vec<(Vec<Span>, Vec<(usize, Option<usize>)>)> = Vec::new();
+    let mut all: Vec<Divided> = Vec::new();
     for members in parts.into_values() {
         let mut own: Vec<Timed> = members.iter().map(|&at| timed[at].clone()).collect();
         let spans = grouped(&mut own, ends);
