@@ -85,7 +85,6 @@ pub(super) struct Heard {
     pub(super) count: u64,
     pub(super) first_ns: i64,
     pub(super) last_ns: i64,
-    pub(super) first_frame: u64,
     /// Of the last one: what tells two transmissions from two records of one.
     last: (u32, Option<u16>, u16, u64),
 }
@@ -337,16 +336,7 @@ impl Dialog {
             (message.facts.psn().0, message.facts.ip_id(), message.facts.vantage(), transaction(message));
         let known = self.heard.iter_mut().find(|one| one.what == what && one.from_passive == from_passive);
         let Some(known) = known else {
-            let first = (time, frame);
-            self.heard.push(Heard {
-                what,
-                from_passive,
-                count: 1,
-                first_ns: first.0,
-                last_ns: first.0,
-                first_frame: first.1,
-                last,
-            });
+            self.heard.push(Heard { what, from_passive, count: 1, first_ns: time, last_ns: time, last });
             self.show(frame);
             return true;
         };
