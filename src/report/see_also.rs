@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{clean, units::several};
+use super::clean;
 
 records! {
     /// A command of rdmawire that follows what this report does not: commands of storage and files, management of a subnet.
@@ -12,23 +12,12 @@ records! {
         pub command: Cow<'static, str>,
         /// What it follows here.
         pub of: String,
-        /// How many things stand out there; `None` where it was not asked: of this report alone, or of what can be read only once.
-        pub findings: Option<u64>,
-        /// The first of them.
-        pub first: Option<String>,
     }
 }
 
 impl SeeAlso {
-    /// What it follows, and what stands out there.
+    /// What it follows.
     pub fn sentence(&self) -> String {
-        let (of, command) = (clean(&self.of), &self.command);
-        match (self.findings, &self.first) {
-            (None, _) => format!("{of}: rdmawire {command} follows it; this report is of packets alone"),
-            (Some(n), Some(first)) if n > 0 => {
-                format!("{of}: {} of rdmawire {command}, first: {}", several(n, "finding"), clean(first))
-            }
-            _ => format!("{of}: nothing stands out in rdmawire {command}"),
-        }
+        format!("{}: rdmawire {} follows it; this report is of packets alone", clean(&self.of), self.command)
     }
 }

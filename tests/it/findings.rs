@@ -72,17 +72,6 @@ fn frame(analysis: &mut Analysis, time: i64, frame: &[u8]) {
     analysis.push(&Record { time, link, interface: 0, wire_len, frame });
 }
 
-/// The capture in which commands of storage failed.
-#[cfg(feature = "cli")]
-fn upper_trouble() -> Option<String> {
-    let name = "pcaps/nvme_basic-A.pcap.zst";
-    let json =
-        crate::support::programs::printed(crate::support::programs::cli().args(["analyze", "--json", name]));
-    let report: serde_json::Value = serde_json::from_str(&json).unwrap();
-    let all = report["findings"].as_array().unwrap();
-    all.iter().any(|finding| finding["id"] == "upper.trouble").then(|| name.to_owned())
-}
-
 /// Connections that are set up badly, or not at all.
 fn connections(found: &mut Found) {
     let path = |host| craft::Path::rocev2(Ipv4Addr::new(10, 0, 0, host), Ipv4Addr::new(10, 0, 0, 9));
@@ -359,9 +348,6 @@ fn every_kind_is_found_somewhere() {
     unbalanced(&mut found);
     of_several_links(&mut found);
     scenarios(&mut found);
-    // Only the command reads captures once more, for what other commands find.
-    #[cfg(feature = "cli")]
-    found.entry("upper.trouble".to_owned()).or_default().extend(upper_trouble());
     let missing: Vec<_> = FINDINGS.iter().map(|kind| kind.id).filter(|id| !found.contains_key(*id)).collect();
     assert!(missing.is_empty(), "{missing:?}");
     // What is clean shows nothing worse than a note.

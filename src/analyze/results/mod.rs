@@ -22,10 +22,10 @@ use super::{
     model::{Files, FlowId},
     table::flow::Flow,
 };
-use crate::report::{Report, Rows, SeeAlso, View};
+use crate::report::{Report, Rows, View};
 
 /// An analysis that is over.
-pub struct Ended(Analysis, Option<Vec<SeeAlso>>);
+pub struct Ended(Analysis);
 
 impl Ended {
     /// Where the frames came from: part of the report, and evidence for its findings.
@@ -35,23 +35,10 @@ impl Ended {
         self
     }
 
-    /// What other commands found in the same frames, instead of that they may find something.
-    #[must_use]
-    pub fn seeing(mut self, also: Vec<SeeAlso>) -> Ended {
-        self.1 = Some(also);
-        self
-    }
-
-    /// Which other commands follow what the report does not.
-    pub fn see_also(&self) -> Vec<SeeAlso> {
-        let each = each(&self.0.metrics.0);
-        see_also::of(each.setups, each.named, each.traffic)
-    }
-
     /// The report. Flows, connections and episodes are made one by one when they are asked for, and are not kept: beside the
     /// analysis itself this takes at most 32 bytes a flow and 24 an episode.
     pub fn report(&self) -> View<'_> {
-        report(&self.0, self.1.clone())
+        report(&self.0)
     }
 
     /// The user's metric of this type. It knows of all packets.
@@ -91,21 +78,18 @@ impl Analysis {
     /// Ends the analysis: what is undecided is decided as well as possible. Its report can be made row by row.
     pub fn end(mut self) -> Ended {
         self.decide();
-        Ended(self, None)
+        Ended(self)
     }
 
     /// The report [so far](Analysis::so_far). Flows, connections and episodes are made one by one when they are asked for, and
     /// are not kept.
     pub fn report_so_far(&mut self) -> View<'_> {
         self.settle();
-        report(self, None)
+        report(self)
     }
 }
 
-fn report(
-    Analysis { tracker, metrics, shortened, .. }: &Analysis,
-    see_also: Option<Vec<SeeAlso>>,
-) -> View<'_> {
+fn report(Analysis { tracker, metrics, shortened, .. }: &Analysis) -> View<'_> {
     let index = Arc::new(Index::new(tracker));
     let mut capture = tracker.capture_report();
     capture.bytes_captured += shortened.bytes;
@@ -127,9 +111,6 @@ fn report(
     let mut head = sections::head(tracker, &metrics.0, &context, capture, &index);
     index.set_behind_tap(each(&metrics.0).entropy.behind_tap(|id| context.flow(id)));
     index.set_applications(&head.setups, each(&metrics.0).named);
-    if let Some(see_also) = see_also {
-        head.see_also = see_also;
-    }
     head.one_sided = one_sided::section(each(&metrics.0).one_sided, &index, &head);
     head.sections = metrics.1.contribute(&context).into_iter().collect();
     index.survey().finish(&index, &mut head);

@@ -21,8 +21,9 @@ pub(super) fn of(setups: &Setups, named: &Named, traffic: &Traffic) -> Vec<SeeAl
         ("commands", names(|protocol| !matches!(protocol, Protocol::Nvme | Protocol::Ipoib))),
         ("fabric", has_subnet.then_some("subnet management").into_iter().collect()),
     ];
-    let see = of_commands.into_iter().filter(|(_, names)| !names.is_empty()).map(|(command, names)| {
-        SeeAlso { command: command.into(), of: names.join(", "), findings: None, first: None }
-    });
+    let see = of_commands
+        .into_iter()
+        .filter(|(_, names)| !names.is_empty())
+        .map(|(command, names)| SeeAlso { command: command.into(), of: names.join(", ") });
     see.collect()
 }

@@ -6,7 +6,6 @@ mod indexed;
 mod output;
 mod page;
 mod run;
-mod see_also;
 mod state;
 mod tables;
 mod trace;

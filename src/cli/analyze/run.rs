@@ -12,7 +12,7 @@ use std::{
 
 #[cfg(feature = "parquet")]
 use super::indexed;
-use super::{output::Printer, see_also, state::State};
+use super::{output::Printer, state::State};
 use crate::cli::{
     Outcome,
     every::{print_so_far, while_working},
@@ -175,7 +175,7 @@ impl Run {
         }
         let Some(capture) = try_open(parts) else { return Ok((None, false)) };
         let (ended, is_all) = self.frames(Frames::new(capture, threads, |capture| vec![capture]))?;
-        Ok((Some(self.seeing(ended, &[parts.to_vec()])), is_all))
+        Ok((Some(ended), is_all))
     }
 
     /// Analyzes all files as one trace. Returns whether all of them could be read.
@@ -187,17 +187,8 @@ impl Run {
         }
         let merge = Frames::new(merged(captures), self.threads, captures_of);
         let (ended, is_all) = self.frames(merge)?;
-        self.printer().put(0, Some(self.seeing(ended, &self.captures)))?;
+        self.printer().put(0, Some(ended))?;
         Ok(all_read && is_all)
-    }
-
-    /// With what other commands find in what the analysis does not follow.
-    fn seeing(&self, ended: Ended, captures: &[PartFiles]) -> Ended {
-        let also = ended.see_also();
-        match also.is_empty() || STOP.load(Ordering::Relaxed) {
-            true => ended,
-            false => ended.seeing(see_also::ask(also, captures, &self.options, &self.filter)),
-        }
     }
 
     fn frames<S: Source + Send>(&self, frames: Frames<S>) -> anyhow::Result<(Ended, bool)> {

@@ -112,7 +112,7 @@ fn verdict(report: &View<'_>, findings: &[Finding], tables: &Tables) -> [String;
         }
         None if has_none => ("There is no RDMA traffic to judge".into(), String::new()),
         // Of what was not looked into, nothing is said.
-        None if report.head.see_also.iter().any(|also| also.findings.is_none()) => {
+        None if !report.head.see_also.is_empty() => {
             let commands: Vec<String> =
                 report.head.see_also.iter().map(|also| format!("rdmawire {}", also.command)).collect();
             let text = format!(

@@ -147,15 +147,6 @@ pub(super) fn mirror_loss(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn F
 }
 
 /// What other commands found: a finding for each of them.
-pub(super) fn upper_layers(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
-    for also in &head.see_also {
-        if let Some(n) = also.findings.filter(|&n| n > 0) {
-            let next = format!("see `rdmawire {}` of this capture, which lists them", also.command);
-            say(Seen { next: Some(next.into()), ..Seen::new(n, also.sentence()) });
-        }
-    }
-}
-
 /// Frames that may hold packets: a finding for all kinds of them.
 pub(super) fn not_decoded(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
     let capture = &head.capture;

@@ -323,11 +323,6 @@ pub static FINDINGS: &[FindingKind] = findings! {
         "check what generates them: a traffic generator, or a driver"
         Capture(capture::pause_faults);
 
-    "upper.trouble" Warning []
-        "Commands of storage or files failed or waited, or a subnet's management shows trouble: another command says which."
-        "run that command on this capture"
-        Capture(capture::upper_layers);
-
     "cm.slow" Warning []
         "The set-up of a connection took a second or more, or its messages had to be repeated."
         "an application that accepts late, or lost messages: compare with the time of the first answer, and with MRAs"

@@ -723,6 +723,8 @@ impl Requests {
             needless: 0,
             retries,
         };
+        let is_left_out = asked.is_some_and(|nak| nak.is_left_out && nak.x == x);
+        let flaw = if is_left_out { self.had_flaw(x) } else { None };
         match asked {
             Some(nak) if nak.was_late => (episode.place, episode.certain) = (Some(Place::None), true),
             // The acknowledgements to come tell whether it was only late.
@@ -741,12 +743,8 @@ impl Requests {
             {
                 episode.place = Some(Place::None);
             }
-            Some(nak)
-                if nak.is_left_out
-                    && nak.x == x
-                    && let Some(flaw) = self.had_flaw(x) =>
-            {
-                (episode.place, episode.certain) = (Some(flaw.place()), true);
+            Some(_) if flaw.is_some() => {
+                (episode.place, episode.certain) = (flaw.map(Flaw::place), true);
             }
             // Whether that is proved shows at the end: none may be late, nor missed by the capture.
             Some(nak) if nak.is_left_out && nak.x == x && trigger == Trigger::Nak => {
