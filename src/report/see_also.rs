@@ -1,4 +1,4 @@
-//! What other commands say of a capture that the analysis of packets does not.
+//! Which other commands follow what the packets of a capture carry.
 
 use std::borrow::Cow;
 

@@ -639,6 +639,17 @@ fn merged(taps: &[&Played]) -> Report {
     analysis.finish()
 }
 
+/// One context over 16 paths, of which number 5 may have this trouble, as taps beside the sender and the receiver see it.
+fn at_both_taps(kind: &str, seed: u64, trouble: &str) -> [Played; 2] {
+    let path = if trouble.is_empty() { String::new() } else { format!("[[path]]\nnumber = 5\n{trouble}") };
+    ["sender", "receiver"].map(|tap| {
+        let text = format!(
+            "seed = {seed}\ntap = \"{tap}\"\ncontexts = 1\nsize = \"256KiB\"\nmessages = 32\npaths = 16\nwindow = 64\npatience = 60\n{path}"
+        );
+        played(kind, &text)
+    })
+}
+
 /// The captures of both taps of one scenario, merged: each packet counts once, and its path is known by what came of it.
 #[test]
 fn two_taps_of_mrc_tell_what_arrived() {
@@ -651,14 +662,7 @@ fn two_taps_of_mrc_tell_what_arrived() {
         ("trim = 0.2", &[PathState::Trimming]),
     ] {
         for seed in 1..4 {
-            let path =
-                if trouble.is_empty() { String::new() } else { format!("[[path]]\nnumber = 5\n{trouble}") };
-            let text = |tap: &str| {
-                format!(
-                    "seed = {seed}\ntap = \"{tap}\"\ncontexts = 1\nsize = \"256KiB\"\nmessages = 32\npaths = 16\nwindow = 64\npatience = 60\n{path}"
-                )
-            };
-            let [sender, receiver] = ["sender", "receiver"].map(|tap| played("mrc", &text(tap)));
+            let [sender, receiver] = at_both_taps("mrc", seed, trouble);
             let report = merged(&[&sender, &receiver]);
             let truth = &sender.truth.contexts[0];
             let [row] = &report.head.mrc[..] else { panic!("{:?}", report.head.mrc) };
@@ -691,14 +695,7 @@ fn two_taps_of_ultra_ethernet_count_once() {
         ("loss = 0.2", &[PathState::Lossy]),
         ("dead_at = \"100us\"", &[PathState::Dead]),
     ] {
-        let path =
-            if trouble.is_empty() { String::new() } else { format!("[[path]]\nnumber = 5\n{trouble}") };
-        let text = |tap: &str| {
-            format!(
-                "seed = 2\ntap = \"{tap}\"\ncontexts = 1\nsize = \"256KiB\"\nmessages = 32\npaths = 16\nwindow = 64\npatience = 60\n{path}"
-            )
-        };
-        let [sender, receiver] = ["sender", "receiver"].map(|tap| played("uet", &text(tap)));
+        let [sender, receiver] = at_both_taps("uet", 2, trouble);
         let report = merged(&[&sender, &receiver]);
         let truth = &sender.truth.contexts[0];
         let row = report.head.uet.iter().find(|row| row.packets.is_some()).expect("a context");

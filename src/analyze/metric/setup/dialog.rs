@@ -60,17 +60,13 @@ impl Alternates {
     }
 
     fn answer(&mut self, transaction: u64, status: u8) {
-        if let Some((asked, answer)) = &mut self.last
-            && *asked == transaction
-            && answer.is_none()
-        {
-            *answer = Some(status);
-        } else if self.last.is_some_and(|(asked, _)| asked == transaction) {
-            return;
-        }
-        if self.last.is_none() {
+        match &mut self.last {
+            Some((asked, Some(_))) if *asked == transaction => return,
+            Some((asked, answer)) if *asked == transaction => *answer = Some(status),
+            // To one before the last.
+            Some(_) => {}
             // Its LAP was not captured.
-            (self.asked, self.last) = (1, Some((transaction, Some(status))));
+            None => (self.asked, self.last) = (1, Some((transaction, Some(status)))),
         }
         // 0: the path is loaded.
         self.refused += u64::from(status != 0);

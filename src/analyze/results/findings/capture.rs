@@ -146,7 +146,6 @@ pub(super) fn mirror_loss(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn F
     }
 }
 
-/// What other commands found: a finding for each of them.
 /// Frames that may hold packets: a finding for all kinds of them.
 pub(super) fn not_decoded(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
     let capture = &head.capture;

@@ -747,7 +747,7 @@ impl Requests {
                 (episode.place, episode.certain) = (flaw.map(Flaw::place), true);
             }
             // Whether that is proved shows at the end: none may be late, nor missed by the capture.
-            Some(nak) if nak.is_left_out && nak.x == x && trigger == Trigger::Nak => {
+            Some(_) if is_left_out && trigger == Trigger::Nak => {
                 (episode.place, episode.is_left_out) = (Some(Place::Upstream), true);
             }
             _ => {}
