@@ -159,7 +159,7 @@ terms! {
 
     /// How the two flows of a connection were found to belong together; the weakest evidence first.
     PairedBy {
-        UdpPort = "udp-port" "UDP source port": "Linux computes the UDP source port from the two queue pair numbers.",
+        UdpPort = "udp-port" "UDP source port": "Linux computes the UDP source port from the two queue pair numbers; or both flows have one that no other flow of the two hosts has.",
         Psn = "psn" "acknowledged PSNs": "One flow acknowledges the PSNs that the other one sends.",
         Cm = "cm" "connection manager": "The connection manager's messages name both queue pairs.",
         Map = "map": "The user said so.",

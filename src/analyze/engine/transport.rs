@@ -266,7 +266,11 @@ impl Tracker {
         };
         let is_duplicate = class == Some(Class::CaptureDuplicate);
         if !is_duplicate && let Some(ip_id) = facts.ip_id() {
-            self.flows.get_mut(id).ids.push(ip_id);
+            let ids = &mut self.flows.get_mut(id).ids;
+            match class {
+                Some(Class::Resync) => ids.begin_again(ip_id),
+                _ => ids.push(ip_id),
+            }
         }
         (Some(id), Some(direction), class)
     }

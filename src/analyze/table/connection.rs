@@ -1,6 +1,6 @@
 //! Finds the two flows of a connection. Packets carry only the destination's queue pair. So the opposite flow is found by other
 //! evidence: the connection manager's messages, a map from the user, acknowledgements of recent requests, READ responses, the
-//! UDP source port that Linux computes from both queue pairs.
+//! UDP source port that Linux computes from both queue pairs, or that both ends have taken.
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
@@ -337,6 +337,13 @@ impl Connections {
             self.join(flows, id, other, by, bits);
             return;
         }
+        if best.is_some()
+            && attempts.is_power_of_two()
+            && let Some((bits, other)) = list.only_with_port(flows, (lids, id), (psn, exact), port)
+        {
+            self.join(flows, id, other, PairedBy::UdpPort, bits);
+            return;
+        }
         // The test takes as long as an attempt, so it comes after some attempts.
         let is_worth_it = attempts > 2 && attempts.is_power_of_two();
         if is_worth_it && !is_in_vain && !list.explains(port, &key) {
@@ -650,6 +657,33 @@ impl Unpaired {
         self.members.iter().any(is_it)
     }
 
+    /// The one flow in the other direction that has the source port of this one's response, where both ends take one port for a connection, and each
+    /// connection its own; and the evidence.
+    fn only_with_port(
+        &self,
+        flows: &Flows,
+        (lids, id): (&Lids, FlowId),
+        (psn, exact): (Psn, bool),
+        port: Option<u16>,
+    ) -> Option<(u32, FlowId)> {
+        let key = flows.flows.get(id.0 as usize)?.key;
+        let (mut fitting, mut others) = (None, false);
+        for member in self.members.iter().filter(|member| member.id != id) {
+            let Some(flow) = flows.flows.get(member.id.0 as usize) else { continue };
+            match flow.path_tags.only_port() {
+                _ if !is_unpaired(flow, lids, &key) => {}
+                None => return None,
+                Some(other) if port != Some(other) => others = true,
+                Some(_) if fitting.is_some() || !lids.are_opposite(&flow.key, &key) => return None,
+                Some(_) => fitting = Some(member.id),
+            }
+        }
+        let other = fitting.filter(|_| others)?;
+        let requests = &flows.flows.get(other.0 as usize)?.requests;
+        let bits = requests.seq.is_started().then(|| evidence_of_psn(requests, psn, exact))??;
+        Some((bits + OF_PORT_BITS, other))
+    }
+
     /// Calls a function with each flow in a wanted place and its queue pair, until it returns false.
     fn scan(&self, wanted: Wanted, mut at: impl FnMut(FlowId, u32) -> bool) {
         let (front, back) = self.places.as_slices();
@@ -747,6 +781,8 @@ const OF_READ_BITS: u32 = 22;
 const OF_WINDOW_BITS: u32 = 24;
 /// PSNs around those that were sent.
 const AROUND_WINDOW: u64 = 65;
+/// The evidence that two flows have one port, which none of the others has.
+const OF_PORT_BITS: u32 = 12;
 
 /// Bits of evidence that a response with this PSN answers these requests.
 fn evidence_of_psn(requests: &Requests, psn: Psn, exact: bool) -> Option<u32> {

@@ -33,6 +33,11 @@ impl IdOrder {
         self.push_next(id);
     }
 
+    /// The queue pair's number is used anew: its next connection may number its packets from anywhere, in the same manner.
+    pub(crate) fn begin_again(&mut self, id: u16) {
+        (self.newest, self.last) = (id, id);
+    }
+
     /// The identification of any packet but the first.
     #[inline(always)]
     pub(crate) fn push_next(&mut self, id: u16) {

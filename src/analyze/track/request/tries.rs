@@ -164,11 +164,17 @@ impl Requests {
         // Without answers, it is not known that no NAK asked for it. Those come sooner.
         let shortest = if self.acks_seen > 0 { SHORTEST_TIMER_NS } else { SHORTEST_UNHEARD_NS };
         let is_timer = timers > 0 && tries.shortest >= shortest;
-        if !is_timer || self.seq.hi > tries.hi || allowed.is_some_and(|allowed| again < allowed.into()) {
+        if !is_timer || !self.is_at(&tries) || allowed.is_some_and(|allowed| again < allowed.into()) {
             return None;
         }
         // With few tries, or if its answers may take another path, it may have been answered at last, and the capture lacks that.
-        let enough = if self.acks_seen > 0 && self.acked_unseen == 0 { 1 } else { 3 };
+        let is_heard = self.acks_seen > 0 && self.acked_unseen == 0;
+        let enough = match is_heard {
+            true => 1,
+            // What goes on with new packets was answered, if it was not its last try.
+            false if self.seq.hi > tries.hi => MOST_TRIES - 1,
+            false => 3,
+        };
         let is_answered = self.una > x;
         let is_in_vain = again > 3 && answered + 1 >= again && self.acks_seen > tries.answers;
         if again < enough || is_answered && !is_in_vain {
@@ -190,6 +196,12 @@ impl Requests {
             apart,
             is_answered,
         })
+    }
+
+    /// Whether these tries were the last it did. Its application may go on with new packets until the timer expires once more.
+    fn is_at(&self, tries: &Tries) -> bool {
+        let since = self.seq.last_time.saturating_sub(tries.last);
+        self.seq.hi <= tries.hi || tries.timers > 1 && since <= tries.latest.saturating_add(tries.latest / 4)
     }
 
     fn refused_for_good(&self, until: i64) -> Option<Stopped> {
@@ -220,7 +232,7 @@ impl Requests {
     /// The last tries, and how long they took in nanoseconds, if several were not answered until the capture ended.
     pub(crate) fn tries_in_vain(&self) -> Option<(u32, u64)> {
         let tries = self.trouble.get()?.tries?;
-        let is_in_vain = tries.timers > 1 && self.una <= tries.x && self.seq.hi <= tries.hi;
+        let is_in_vain = tries.timers > 1 && self.una <= tries.x && self.is_at(&tries);
         is_in_vain.then(|| (tries.again + 1, (tries.last - tries.first).max(0) as u64))
     }
 
