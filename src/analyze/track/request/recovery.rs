@@ -646,7 +646,7 @@ impl Requests {
         let asked = self.trouble.take_nak(x, time);
         // What came in a pass since then answered it already, and what is acknowledged since needs no answer.
         let asked = asked.filter(|nak| nak.x == x || nak.x >= self.una);
-        let fastest = self.more.as_ref().and_then(|more| more.recovery().fastest_reaction);
+        let fastest = self.more.as_ref().and_then(|more| more.recovery().fastest_reaction());
         let is_answered = |nak: &Asked, (sent, _): (i64, u32)| {
             let since = sent - nak.last.0;
             nak.x == x && since > 0 && fastest.is_some_and(|fastest| since as u64 >= fastest)
@@ -678,6 +678,9 @@ impl Requests {
         // A NAK that is answered as late as a timer expires was lost after the tap, or what answered it before the tap.
         // The NAK that made it go back: the last one until then.
         let told = asked.map(|nak| if nak.last.0 <= time { nak.last } else { (nak.time, nak.frame) });
+        if let Some((told, _)) = told.filter(|&(told, _)| told <= time) {
+            self.more().recovery_mut().went_back(time - told);
+        }
         let is_too_late = told.is_some_and(|(told, _)| self.is_too_late(time - told, config));
         let trigger = match (not_ready, asked) {
             (Some(_), _) => Trigger::Rnr,
@@ -757,7 +760,7 @@ impl Requests {
                 if let Some(nak) = asked {
                     let told = told.map_or(nak.time, |(told, _)| told);
                     if time >= told {
-                        self.more().recovery_mut().reacted(time - told);
+                        self.more().recovery_mut().nak_reaction.add((time - told) as u64);
                     }
                     // What passed the tap between the NAK and this is in the shadow, too.
                     let since = self.packets_in(nak.hi.max(x)..self.seq.hi);
@@ -815,17 +818,21 @@ impl Requests {
 
     /// The shortest time in which the sender reacted to a NAK, in nanoseconds.
     pub(crate) fn fastest_reaction(&self) -> Option<i64> {
-        let fastest = self.more.as_ref()?.recovery.get()?.fastest_reaction?;
+        let fastest = self.more.as_ref()?.recovery.get()?.fastest_reaction()?;
         i64::try_from(fastest).ok()
     }
 
     /// Whether a sender that reacted so long after a NAK did not react to it, but to its timer: it reacts much sooner to others.
     fn is_too_late(&self, reaction: i64, config: &TrackConfig) -> bool {
-        let known = config.ack_timeout_ns.or((self.ack_timeout > 0).then_some(4096 << self.ack_timeout));
-        let usual = self.more.as_ref().and_then(|more| more.recovery().fastest_reaction);
-        known.is_some_and(|timeout| reaction >= timeout)
+        let usual = self.more.as_ref().and_then(|more| more.recovery().fastest_reaction());
+        self.known_timeout(config).is_some_and(|timeout| reaction >= timeout)
             || reaction >= self.timeout_floor(config)
                 && usual.is_some_and(|usual| is_far_beyond(reaction, usual))
+    }
+
+    /// The timer of the queue pair, as the user or the connection manager says.
+    fn known_timeout(&self, config: &TrackConfig) -> Option<i64> {
+        config.ack_timeout_ns.or((self.ack_timeout > 0).then_some(4096 << self.ack_timeout))
     }
 
     /// What the first NAKs were answered by shows only with the reaction to later ones: some were lost after the tap, and it was the
@@ -837,33 +844,52 @@ impl Requests {
             return self.hide_causes();
         }
         self.settle_short_causes();
+        let known = self.known_timeout(config);
         let Some(recovery) = self.more.as_mut().and_then(|more| more.recovery.get_mut()) else { return };
-        let Some(usual) = recovery.fastest_reaction else { return };
+        let Some(usual) = recovery.fastest_reaction() else { return };
         let reaction = |episode: &Episode| Some(episode.start - episode.nak_time?);
-        let is_late = |episode: &Episode| {
-            episode.trigger == Trigger::Nak
-                && reaction(episode).is_some_and(|ns| ns >= floor && is_far_beyond(ns, usual))
+        let is_late =
+            |ns| ns >= floor && is_far_beyond(ns, usual) || known.is_some_and(|timeout| ns >= timeout);
+        // What seemed to be late for its time, too, may be no later than all that came since.
+        let is_other = |episode: &Episode| match (episode.trigger, reaction(episode)) {
+            (Trigger::Nak, Some(ns)) => is_late(ns),
+            (Trigger::Timeout, Some(ns)) => !is_late(ns),
+            _ => false,
         };
-        let late: Vec<(u64, i64)> = (recovery.episodes.iter().filter(|episode| is_late(episode)))
-            .map(|episode| (episode.first_frame, reaction(episode).unwrap_or(0)))
-            .collect();
-        if late.is_empty() {
+        let (mut now_late, mut now_nak) = (Vec::new(), Vec::new());
+        for episode in recovery.episodes.iter_mut().filter(|episode| is_other(episode)) {
+            let (frame, ns) = (episode.first_frame, reaction(episode).unwrap_or(0));
+            episode.trigger = match episode.trigger {
+                Trigger::Nak => {
+                    now_late.push((frame, ns));
+                    Trigger::Timeout
+                }
+                _ => {
+                    now_nak.push(frame);
+                    Trigger::Nak
+                }
+            };
+        }
+        if now_late.is_empty() && now_nak.is_empty() {
             return;
         }
-        for episode in recovery.episodes.iter_mut().filter(|episode| is_late(episode)) {
-            episode.trigger = Trigger::Timeout;
-        }
-        late.iter().for_each(|&(frame, waited)| recovery.timed_out(frame, waited));
+        recovery.timeouts.retain(|timeout| !now_nak.contains(&timeout.frame));
+        now_late.iter().for_each(|&(frame, waited)| recovery.timed_out(frame, waited));
         recovery.timeouts.sort_by_key(|timeout| timeout.frame);
         if recovery.episodes_dropped == 0 {
             recovery.nak_reaction = Distribution::default();
             let naks = recovery.episodes.iter().filter(|episode| episode.trigger == Trigger::Nak);
             naks.filter_map(reaction).for_each(|ns| recovery.nak_reaction.add(ns.max(0) as u64));
         }
-        let n = late.len() as u32;
         let triggers = &mut self.counts.trouble_mut().triggers;
-        triggers[Trigger::Nak as usize] = triggers[Trigger::Nak as usize].saturating_sub(n);
-        triggers[Trigger::Timeout as usize] = triggers[Trigger::Timeout as usize].saturating_add(n);
+        let moved = [
+            (Trigger::Nak, &now_late.len(), &now_nak.len()),
+            (Trigger::Timeout, &now_nak.len(), &now_late.len()),
+        ];
+        for (trigger, &less, &more) in moved {
+            let count = &mut triggers[trigger as usize];
+            *count = count.saturating_sub(less as u32).saturating_add(more as u32);
+        }
     }
 
     /// What waited for a small part of the time of a timer that shows later waited for no timer.
@@ -1059,7 +1085,7 @@ impl Requests {
 }
 
 /// Whether a reaction took so much longer than the shortest one that it was none.
-fn is_far_beyond(ns: i64, usual: u64) -> bool {
+pub(super) fn is_far_beyond(ns: i64, usual: u64) -> bool {
     const MANY: u64 = 8;
     u64::try_from(ns).is_ok_and(|ns| ns > usual.saturating_mul(MANY))
 }

@@ -2,7 +2,7 @@
 
 use super::{
     away::Away,
-    recovery::{Episode, MAX_EPISODES, MAX_TIMEOUTS, nearest_exponent},
+    recovery::{Episode, MAX_EPISODES, MAX_TIMEOUTS, is_far_beyond, nearest_exponent},
 };
 use crate::{
     analyze::track::{
@@ -31,8 +31,9 @@ pub(crate) struct RecoveryStats {
     pub(crate) read_last: Distribution,
     pub(crate) nak_generation: Distribution,
     pub(crate) nak_reaction: Distribution,
-    /// The shortest of these times.
-    pub(super) fastest_reaction: Option<u64>,
+    /// The two shortest of these times, and of those that seemed to be timeouts; and how many there were.
+    fastest: [u64; 2],
+    reactions: u32,
     pub(crate) rnr_asked: Distribution,
     pub(crate) rnr_waited: Distribution,
     pub(crate) rnr_early: u64,
@@ -73,11 +74,21 @@ impl RecoveryStats {
         self.episodes.shrink_to_fit();
     }
 
-    /// The sender reacted to a NAK after this time.
-    pub(super) fn reacted(&mut self, ns: i64) {
+    /// The sender went back so long after a NAK, because of it or because its timer expired.
+    pub(super) fn went_back(&mut self, ns: i64) {
         let ns = ns.max(0) as u64;
-        self.nak_reaction.add(ns);
-        self.fastest_reaction = Some(self.fastest_reaction.map_or(ns, |fastest| fastest.min(ns)));
+        let [first, second] = if self.reactions == 0 { [u64::MAX; 2] } else { self.fastest };
+        self.fastest = if ns < first { [ns, first] } else { [first, second.min(ns)] };
+        self.reactions = self.reactions.saturating_add(1);
+    }
+
+    /// The shortest time in which the sender reacts to a NAK. What went back once much sooner than ever again did so by chance: a copy, or what came
+    /// by anyway.
+    pub(super) fn fastest_reaction(&self) -> Option<u64> {
+        const SOME: u32 = 4;
+        let [first, second] = self.fastest;
+        let is_chance = self.reactions >= SOME && is_far_beyond(second as i64, first.max(1));
+        (self.reactions > 0).then_some(if is_chance { second } else { first })
     }
 
     /// The sender's timer expired after this time of silence, and it sent this frame.
