@@ -314,9 +314,13 @@ impl Connections {
             if !opposite || other == id || !candidate.requests.seq.is_started() {
                 return true;
             }
-            let Some(mut bits) = evidence_of_psn(&candidate.requests, psn, exact) else { return true };
+            let fits_port = has_port && candidate.path_tags.has_port(formula);
+            let of_psn = evidence_of_psn(&candidate.requests, psn, exact);
+            // Where answers are stamped by another clock, they may come before what they answer.
+            let is_early = || fits_port && !exact && is_soon_sent(&candidate.requests, psn);
+            let Some(mut bits) = of_psn.or_else(|| is_early().then_some(0)) else { return true };
             let mut by = PairedBy::Psn;
-            if has_port && candidate.path_tags.has_port(formula) {
+            if fits_port {
                 bits += 28;
                 by = if bits > 36 { PairedBy::Psn } else { PairedBy::UdpPort };
             }
@@ -797,6 +801,12 @@ fn evidence_of_psn(requests: &Requests, psn: Psn, exact: bool) -> Option<u32> {
     }
     let window = seq.hi - seq.base.max(seq.hi.saturating_sub(WINDOW)) + AROUND_WINDOW;
     Some(OF_WINDOW_BITS - window.ilog2())
+}
+
+/// Whether this PSN is among the next that these requests will have.
+fn is_soon_sent(requests: &Requests, psn: Psn) -> bool {
+    let x = requests.seq.unwrap(psn);
+    x > requests.seq.hi && x - requests.seq.hi < WINDOW
 }
 
 /// Whether it is unpaired and between the two ports of this key. Its number may have been used for another flow.

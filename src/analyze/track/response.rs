@@ -35,6 +35,8 @@ pub(crate) struct Responses {
     /// The last acknowledgements, to find capture duplicates.
     acks: VecDeque<Ack>,
     last_ack: Option<(Psn, u32)>,
+    /// It was a NAK: the responder lacks the packet of this PSN, and has not acknowledged it.
+    was_negative: bool,
     /// So many of them may have a PSN beyond that of the last one.
     ahead: u8,
     /// Acknowledgements of atomics; [`u16::MAX`]: so many or more.
@@ -222,6 +224,7 @@ impl Responses {
         push_last(&mut self.acks, most, ack);
         self.ahead =
             if step >= FAR || step < 0 && negative { most as u8 } else { self.ahead.saturating_sub(1) };
+        let was_negative = std::mem::replace(&mut self.was_negative, negative);
         let Some((last, last_msn)) = self.last_ack else {
             self.last_ack = Some((p.psn, msn.unwrap_or(0)));
             return if self.read.get().is_some_and(|read| read.seq.is_started()) {
@@ -231,7 +234,7 @@ impl Responses {
             };
         };
         let ahead = p.psn.distance_from(last);
-        if ahead > 0 || negative {
+        if ahead > 0 || negative || ahead == 0 && was_negative {
             self.last_ack = Some((p.psn, msn.unwrap_or(last_msn)));
             return Class::New;
         }

@@ -450,11 +450,18 @@ impl Requests {
             [Place::Upstream, Place::Downstream].into_iter().for_each(|place| self.none_is_proved(place));
             return self.counts.nothing_sure(self.seq.hi - self.seq.base);
         }
-        if config.is_coarse || self.has_cut_reads() {
+        // Where nothing is late, the order of the records proves without their times: a NAK, and the sender that goes back for it.
+        let is_in_order = late == 0 && self.seq.recovery_mode() == report::RecoveryMode::GoBackN;
+        if self.has_cut_reads() {
             self.none_is_proved(Place::Downstream);
+        } else if config.is_coarse {
+            let is_asked = |episode: &Episode| episode.trigger == Trigger::Nak && episode.is_last;
+            self.are_proved(Place::Downstream, |episode| is_in_order && is_asked(episode));
         }
         if config.is_coarse {
-            self.none_is_proved(Place::Upstream);
+            if !is_in_order {
+                self.none_is_proved(Place::Upstream);
+            }
             self.counts.widen(Place::Downstream, resent);
             // What seemed to be late may have been sent again within one step of the clock.
             self.counts.lost(Place::Upstream, 0, late.saturating_sub(by_id + by_time));
