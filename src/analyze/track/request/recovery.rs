@@ -429,7 +429,11 @@ impl Requests {
             lost.resent = Some(p.time);
         }
         // A sender that repeats single packets goes on to the next one asked for.
-        let asked = self.trouble.get().and_then(|trouble| trouble.asked).is_some_and(|nak| nak.x == x);
+        let asked = self
+            .trouble
+            .get()
+            .and_then(|trouble| trouble.asked)
+            .is_some_and(|nak| nak.x == x && (nak.last.0 > self.pass_began() || !self.goes_back()));
         let is_due = (x == self.una || request.was_due) && self.is_next_timeout(x);
         if step.went_back || step.timed_out || is_due || step.pass_gap > 0 && asked {
             let sent = step.before.map_or(p.time, |(sent, _)| sent);
@@ -451,6 +455,16 @@ impl Requests {
             (true, true) => self.counts.lost(Place::AckPath, 0, 1),
             (false, _) => {}
         }
+    }
+
+    /// Whether its sender repeats all from the packet that is asked for.
+    fn goes_back(&self) -> bool {
+        self.seq.recovery_mode() == report::RecoveryMode::GoBackN
+    }
+
+    /// When the last pass of repetitions began.
+    fn pass_began(&self) -> i64 {
+        self.seq.rare.get().map_or(i64::MIN, |rare| rare.pass_began.1)
     }
 
     /// Whether this PSN is of a READ that is remembered.
@@ -826,8 +840,16 @@ impl Requests {
     fn is_too_late(&self, reaction: i64, config: &TrackConfig) -> bool {
         let usual = self.more.as_ref().and_then(|more| more.recovery().fastest_reaction());
         self.known_timeout(config).is_some_and(|timeout| reaction >= timeout)
+            || self.longest_timeout().is_some_and(|timeout| reaction > timeout)
             || reaction >= self.timeout_floor(config)
                 && usual.is_some_and(|usual| is_far_beyond(reaction, usual))
+    }
+
+    /// The longest silence before a timeout that no NAK had come before.
+    fn longest_timeout(&self) -> Option<i64> {
+        let episodes = &self.more.as_ref()?.recovery.get()?.episodes;
+        let is_it = |episode: &&Episode| episode.trigger == Trigger::Timeout && episode.nak_time.is_none();
+        episodes.iter().filter(is_it).filter_map(|episode| Some(episode.start - episode.original_time?)).max()
     }
 
     /// The timer of the queue pair, as the user or the connection manager says.
@@ -844,7 +866,8 @@ impl Requests {
             return self.hide_causes();
         }
         self.settle_short_causes();
-        let known = self.known_timeout(config);
+        let known =
+            self.known_timeout(config).into_iter().chain(self.longest_timeout().map(|ns| ns + 1)).min();
         let Some(recovery) = self.more.as_mut().and_then(|more| more.recovery.get_mut()) else { return };
         let Some(usual) = recovery.fastest_reaction() else { return };
         let reaction = |episode: &Episode| Some(episode.start - episode.nak_time?);
