@@ -106,7 +106,7 @@ fn made_by_hand(found: &mut Found) {
         craft::Packet::rocev2(hosts[0], hosts[1]).push(bth)
     };
     let mut analysis = Analysis::new(Options::default());
-    for (n, syndrome) in [0x61, 0x62, 0x63, 0x64].into_iter().enumerate() {
+    for (n, syndrome) in [0x60, 0x61, 0x62, 0x63, 0x64].into_iter().enumerate() {
         let aeth = Aeth::default().with_syndrome(Syndrome(syndrome));
         frame(&mut analysis, n as i64, &packet(Opcode::RC_ACKNOWLEDGE, n as u32).push(aeth).build());
     }

@@ -509,6 +509,7 @@ impl Responses {
     }
 
     fn settle(&mut self, resolved: &[Resolved], rtt: Option<u32>, config: &TrackConfig) {
+        let is_asking = self.read.asked_last.is_some();
         for verdict in resolved {
             // The requester lacks the response that it asks for. Responses are sent in order: those that come again after it, and were
             // passed over, had been sent.
@@ -522,14 +523,17 @@ impl Responses {
             let is_by_loss =
                 matches!(self.read.trigger(), Trigger::Timeout | Trigger::ImpliedNak | Trigger::Unknown);
             let is_named = |first| self.read.asked_last.is_some_and(|(x, _)| x == first);
+            // Without its requests, that it goes back to what is missing shows what the requester asks for.
+            let begins_at_hole = verdict.went_back && verdict.in_pass && verdict.fill.x == verdict.fill.hole_first;
+            let is_asked = asked.is_some() || !is_asking && begins_at_hole;
             let is_sure = !is_flawed
-                && (asked.is_some()
+                && (is_asked
                     || verdict.in_pass && is_by_loss && !verdict.fill.may_be_of_capture(is_named));
             // In the first round trip of a capture, responses come behind those that came before it, and prove nothing.
             let waited = verdict.fill.time - verdict.fill.hole_time;
             let round_trip = rtt.map_or(waited, |rtt| waited.min(rtt.into()));
             let is_sure = is_sure && verdict.fill.hole_time - self.read.seq.start_time > round_trip;
-            self.read.sure_by_order += u64::from(is_sure && is_again && asked.is_none());
+            self.read.sure_by_order += u64::from(is_sure && is_again && !is_asked);
             verdict.count(&mut self.counts, is_sure as u64, flaw.is_none().into());
             if verdict.class == Class::Retransmission && verdict.went_back {
                 self.counts.triggered(self.read.trigger());

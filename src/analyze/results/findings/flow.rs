@@ -40,6 +40,8 @@ pub(super) enum Traffic {
     Data,
     /// Acknowledgements or READ responses.
     Responses,
+    /// Responses to requests that the capture lacks.
+    ResponsesAlone,
     All,
 }
 
@@ -67,6 +69,7 @@ impl FlowRule {
             Traffic::Requests => " with requests",
             Traffic::Data => " with data",
             Traffic::Responses => " with answers",
+            Traffic::ResponsesAlone => " with answers to what was not captured",
             Traffic::All => "",
         }
     }
@@ -78,6 +81,7 @@ impl FlowRule {
             Traffic::Requests => has_requests,
             Traffic::Data => has_requests || has_reads,
             Traffic::Responses => flow.completeness & RESPONSES != 0,
+            Traffic::ResponsesAlone => flow.completeness & RESPONSES != 0 && flow.peer.is_none(),
             Traffic::All => true,
         }
     }
@@ -489,6 +493,15 @@ pub(super) fn rnr(subject: &Subject<'_>, count: Bounds) -> (String, Vec<u64>) {
         duration(rnr.stalled_ns)
     );
     (text, subject.episodes(is_rnr).iter().map(|episode| episode.first_frame).collect())
+}
+
+pub(super) fn nakked(subject: &Subject<'_>, _: Bounds) -> (String, Vec<u64>) {
+    let &report::Flow { ref naks, rnr_naks, .. } = subject.counts;
+    let of = |n, what, means| (n > 0).then(|| format!("{} ({means})", counted([n; 2], what)));
+    let lost = of(naks.psn_sequence_error, "NAK", "its sender missed packets: lost, or late");
+    let not_ready = of(rnr_naks, "RNR NAK", "it had no receive buffer");
+    let all: Vec<String> = lost.into_iter().chain(not_ready).collect();
+    (format!(" has {}; the capture lacks the packets that these answer", all.join(" and ")), Vec::new())
 }
 
 pub(super) fn broken(_: &Subject<'_>, count: Bounds) -> (String, Vec<u64>) {

@@ -420,6 +420,13 @@ pub static FINDINGS: &[FindingKind] = findings! {
             |flow| { let is_lossy = flow.requests.retransmits == 0 && flow.service == Service::Uc; flow::exactly(if is_lossy { flow.messages.broken } else { 0 }) },
             flow::broken);
 
+    "naks.one_way" Warning []
+        "A receiver sent NAKs or RNR NAKs, and the capture lacks what they answer: packets were lost or late, or it was not ready."
+        "capture the other direction too: NAKs prove that packets did not come in order, and not where they were lost; RNR NAKs are of the receiving application"
+        FlowsInTrouble(ResponsesAlone, Unknown, "sent # NAKs to packets that the capture does not have",
+            |flow| flow::exactly(flow.naks.psn_sequence_error + flow.rnr_naks),
+            flow::nakked);
+
     "loss.capture" Warning [BothDirections]
         "Packets were acknowledged that the capture does not have: the capture lost them, or they took another path."
         "do not trust loss figures of this time span; check the drop counters of the capturing system, or tap every path"

@@ -302,13 +302,20 @@ impl Requests {
                 nak.is_none() && verdict.class == Class::Retransmission && self.answers_late(&fill);
             let asked = nak.is_some() || is_overtaken;
             // A sender sends in order: what comes again, and was passed over, had been sent.
-            let is_sure = asked || fill.timed_out || verdict.in_pass || verdict.evidence == Evidence::Nak;
+            // So does what comes much later than anything that was late, where no answers are seen.
+            let is_by_time = self.acks_seen == 0
+                && verdict.evidence == Evidence::Timer
+                && !fill.is_sprayed
+                && fill.time - fill.hole_time > 4 * self.latest_ns();
+            let is_reasoned =
+                asked || fill.timed_out || verdict.evidence == Evidence::Nak || is_again && is_by_time;
+            let is_sure = is_reasoned || verdict.in_pass;
             // In the first round trip of a capture, packets come that were sent before it, and prove nothing.
             let waited = fill.time - fill.hole_time;
             let round_trip = self.rtt_min.map_or(waited, |rtt| waited.min(rtt.into()));
             let is_sure = is_sure && fill.hole_time - self.seq.start_time > round_trip;
             let timed_out = fill.timed_out || fill.is_due && self.is_next_timeout(fill.x);
-            let is_reason = verdict.went_back || asked || fill.timed_out || verdict.evidence == Evidence::Nak;
+            let is_reason = verdict.went_back || is_reasoned;
             let is_named = |first| {
                 let episode = self.open_recovery();
                 episode.is_some_and(|episode| episode.x == first || episode.asked == Some(first))
