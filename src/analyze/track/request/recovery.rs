@@ -302,13 +302,12 @@ impl Requests {
                 nak.is_none() && verdict.class == Class::Retransmission && self.answers_late(&fill);
             let asked = nak.is_some() || is_overtaken;
             // A sender sends in order: what comes again, and was passed over, had been sent.
-            // So does what comes much later than anything that was late, where no answers are seen.
-            let is_by_time = self.acks_seen == 0
-                && verdict.evidence == Evidence::Timer
-                && !fill.is_sprayed
-                && fill.time - fill.hole_time > 4 * self.latest_ns();
-            let is_reasoned =
-                asked || fill.timed_out || verdict.evidence == Evidence::Nak || is_again && is_by_time;
+            // Where no answers are seen, so does what was sent later by its identification, or comes much later than anything that was late.
+            let is_late = || !fill.is_sprayed && fill.time - fill.hole_time > 4 * self.latest_ns();
+            let is_shown = self.acks_seen == 0
+                && is_again
+                && (verdict.evidence == Evidence::IpId || verdict.evidence == Evidence::Timer && is_late());
+            let is_reasoned = asked || fill.timed_out || verdict.evidence == Evidence::Nak || is_shown;
             let is_sure = is_reasoned || verdict.in_pass;
             // In the first round trip of a capture, packets come that were sent before it, and prove nothing.
             let waited = fill.time - fill.hole_time;
