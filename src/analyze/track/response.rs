@@ -524,11 +524,11 @@ impl Responses {
                 matches!(self.read.trigger(), Trigger::Timeout | Trigger::ImpliedNak | Trigger::Unknown);
             let is_named = |first| self.read.asked_last.is_some_and(|(x, _)| x == first);
             // Without its requests, that it goes back to what is missing shows what the requester asks for.
-            let begins_at_hole = verdict.went_back && verdict.in_pass && verdict.fill.x == verdict.fill.hole_first;
+            let begins_at_hole =
+                verdict.went_back && verdict.in_pass && verdict.fill.x == verdict.fill.hole_first;
             let is_asked = asked.is_some() || !is_asking && begins_at_hole;
             let is_sure = !is_flawed
-                && (is_asked
-                    || verdict.in_pass && is_by_loss && !verdict.fill.may_be_of_capture(is_named));
+                && (is_asked || verdict.in_pass && is_by_loss && !verdict.fill.may_be_of_capture(is_named));
             // In the first round trip of a capture, responses come behind those that came before it, and prove nothing.
             let waited = verdict.fill.time - verdict.fill.hole_time;
             let round_trip = rtt.map_or(waited, |rtt| waited.min(rtt.into()));

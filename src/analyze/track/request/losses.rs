@@ -218,6 +218,9 @@ impl Requests {
         let skipped = self.skipped();
         let sure = if self.misses(config) { 0 } else { self.sure_of_skipped(config) };
         self.counts.lost(Place::Upstream, sure, skipped);
+        // What the responder did not ask for, it had: the capture may have missed the repetition.
+        let asked = self.trouble.get().map_or(0, |trouble| trouble.skipped_asked);
+        self.counts.lost(Place::Capture, 0, skipped.saturating_sub(asked));
         // Each of them, or it is not known which.
         if sure > 0 && self.trouble.get().is_some_and(|trouble| trouble.skipped_asked == sure) {
             let recovery = self.more.as_mut().and_then(|more| more.recovery.get_mut());
@@ -397,6 +400,12 @@ impl Requests {
             && trouble.late_behind.saturating_mul(8) > trouble.lost_behind_sure
         {
             self.none_is_proved(Place::Downstream);
+        }
+        // Nor is what was asked for and never seen: the capture may have missed one that was late behind the tap.
+        if let Some(trouble) = self.trouble.get()
+            && trouble.late_behind.saturating_mul(8) > trouble.lost_behind_sure + trouble.asked_unseen
+        {
+            self.none_is_proved(Place::Upstream);
         }
         let late = self.counts.of(Class::LateOriginal) + self.counts.of(Class::Ambiguous);
         let latest = self.latest_ns();
