@@ -11,7 +11,7 @@ use crate::{
             flow::{Flow, REQUESTS, RESPONSES},
         },
         track::{
-            class::Flaw,
+            class::{Flaw, Flawed},
             request::{Request, Response},
             response::{Acknowledged, AskedAgain},
             silence::{RequesterState, SilenceEnd},
@@ -251,7 +251,7 @@ impl Tracker {
             self.on_full_packet(id, is_request, payload);
         }
         let mut request =
-            Request { packet, operation, position, message_bytes: facts.dma_len(), was_due: false };
+            Request { packet, operation, position, message_bytes: facts.dma_len(), una_before: None };
         let class = match is_request {
             true => {
                 let requests = &self.flows.get_mut(id).requests;
@@ -370,13 +370,19 @@ impl Tracker {
         counts.class(flaw.class());
         // A mirror copies what is damaged, too.
         let copying = &self.config.copying;
-        let before = counts.had_flaw(facts.fingerprint(), facts.time());
-        if before.is_some_and(|apart| copying.has(apart) || copying.elsewhere() > 0) {
+        let before = counts.had_flaw(facts);
+        let is_copy = |before: &Flawed| match before.vantage == facts.vantage() {
+            true => copying.has(facts.time().saturating_sub(before.time).saturating_abs()),
+            false => copying.elsewhere() > 0,
+        };
+        if before.as_ref().is_some_and(is_copy) {
             return direction;
         }
         counts.lost(flaw.place(), 1, 1);
         match direction {
-            Some(Direction::Request) if flaw == Flaw::Trimmed => flow.requests.trimmed(facts.psn()),
+            Some(Direction::Request) if flaw == Flaw::Trimmed => {
+                flow.requests.trimmed(facts.psn(), facts.vantage())
+            }
             Some(Direction::Request) => flow.requests.flawed(flaw),
             Some(Direction::Response) => flow.responses.flawed(flaw),
             None => {}

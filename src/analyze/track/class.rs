@@ -7,8 +7,12 @@ use super::{
 };
 pub(crate) use crate::report::{Evidence, Location as Place};
 use crate::{
-    analyze::model::{Class, Trigger},
+    analyze::{
+        model::{Class, Trigger},
+        packet::Facts,
+    },
     heap::heap,
+    wire::Psn,
 };
 
 /// Packets lost: at least, at most. Whatever happens to them, the two do not cross.
@@ -124,8 +128,17 @@ pub(crate) struct Trouble {
     pub(crate) shadow: Shadow,
     /// Bytes on the wire of capture duplicates, and of their payload.
     pub(crate) copied: [u64; 2],
-    /// The fingerprints of the last packets with a flaw, and their times.
-    flaws: [(u32, i64); 4],
+    /// The last packets with a flaw.
+    flaws: [Flawed; 4],
+}
+
+/// A packet with a flaw, and where it was recorded.
+#[derive(Clone, Copy, Debug, Default, crate::stored::Stored)]
+pub(crate) struct Flawed {
+    fingerprint: u32,
+    psn: Psn,
+    pub(crate) time: i64,
+    pub(crate) vantage: u16,
 }
 
 quiet!(Trouble);
@@ -166,18 +179,23 @@ impl Counts {
         *in_payload += u64::from(payload);
     }
 
-    /// So long before, in nanoseconds, a packet with a flaw was recorded that looks like this one: a moment ago.
+    /// A packet with a flaw that looks like this one, and was recorded a moment ago. Those of other PSNs are not alike: full packets of one message have
+    /// one fingerprint.
     #[cold]
-    pub(crate) fn had_flaw(&mut self, fingerprint: u32, time: i64) -> Option<i64> {
+    pub(crate) fn had_flaw(&mut self, facts: &Facts) -> Option<Flawed> {
+        let (psn, time, vantage) = (facts.psn(), facts.time(), facts.vantage());
+        let new = Flawed { fingerprint: facts.fingerprint(), psn, time, vantage };
         let flaws = &mut self.trouble_mut().flaws;
-        let apart = |at: i64| time.saturating_sub(at).saturating_abs();
-        let is_it = |&(before, at): &(u32, i64)| before == fingerprint && apart(at) < MIRROR_NS;
-        let before = flaws.iter().copied().find(is_it);
+        let is_it = |before: &&Flawed| {
+            let is_soon = time.saturating_sub(before.time).saturating_abs() < MIRROR_NS;
+            is_soon && (before.fingerprint, before.psn) == (new.fingerprint, psn)
+        };
+        let before = flaws.iter().find(is_it).copied();
         if before.is_none() {
             flaws.rotate_right(1);
-            flaws[0] = (fingerprint, time);
+            flaws[0] = new;
         }
-        before.map(|(_, at)| apart(at))
+        before
     }
 
     /// Counts a packet, and the evidence for its class.

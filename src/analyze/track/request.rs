@@ -48,7 +48,7 @@ use crate::{
     prefetch, report,
     wire::Psn,
 };
-use recovery::{MAX_FLAWED_GAPS, Trouble};
+use recovery::{FlawedGap, MAX_FLAWED_GAPS, Trouble};
 
 /// A request packet.
 #[derive(Clone, Copy, Debug, crate::stored::Stored)]
@@ -58,8 +58,8 @@ pub(crate) struct Request {
     pub(crate) position: Position,
     /// Bytes of the whole message, if the packet states them: in a RETH, or as a message of one packet.
     pub(crate) message_bytes: Option<u32>,
-    /// When it came, and had to wait for its verdict, everything before it was acknowledged.
-    pub(crate) was_due: bool,
+    /// One past the largest PSN acknowledged when it came, if it had to wait for its verdict.
+    pub(crate) una_before: Option<u64>,
 }
 
 /// A packet as a part of its message.
@@ -234,6 +234,8 @@ impl Requests {
             spread_ns: self.spread_ns(),
             reverse_visible: self.acks_seen > 0,
             asked: self.trouble.get().and_then(|trouble| trouble.asked).map(|nak| (nak.x, nak.time)),
+            was_asked: None,
+            was_trimmed: false,
             late_ns: config.late_ns,
             timeout_ns: self.timeout_floor(config),
             una: self.una,
@@ -280,7 +282,10 @@ impl Requests {
     fn is_quiet(&self) -> bool {
         self.reads.get().is_none_or(|reads| reads.guess.is_none())
             && !self.is_recovering
-            && self.trouble.get().is_none_or(|trouble| trouble.flawed == 0)
+            && self
+                .trouble
+                .get()
+                .is_none_or(|trouble| trouble.flawed == 0 && trouble.trimmed_until <= self.seq.hi)
             && self.has_no_open_edge()
     }
 
@@ -369,7 +374,11 @@ impl Requests {
         let request = &*request;
         let p = &request.packet;
         let (begins, silent, hi) = (!self.seq.is_started(), p.time - self.seq.last_time, self.seq.hi);
-        let context = Context { is_copy, ..self.context(ids, config) };
+        let (was_asked, was_trimmed) = self.trouble.get().map_or((None, false), |trouble| {
+            let x = self.seq.unwrap(p.psn);
+            (trouble.last_nak(x, p.time).map(|nak| nak.time), trouble.was_trimmed(x, p.vantage))
+        });
+        let context = Context { is_copy, was_asked, was_trimmed, ..self.context(ids, config) };
         let began = resolved.len();
         let mut step = self.seq.on_packet(p, &context, |gap, holes| holes.push(gap, p.time, p.id), resolved);
         if !step.left_out.is_empty() && self.reads.get().is_some() {
@@ -379,7 +388,7 @@ impl Requests {
             self.settle(began, resolved, config);
         }
         if let Some(lag) = step.repeated {
-            let waiting = Request { was_due: step.x == self.una, ..*request };
+            let waiting = Request { una_before: Some(self.una), ..*request };
             self.trouble.repeated.push(step.x, step.x + p.n as u64, lag, waiting);
             return None;
         }
@@ -418,6 +427,7 @@ impl Requests {
                 if let Some(trouble) = self.trouble.get_mut() {
                     trouble.edges.clear();
                     trouble.early.clear();
+                    trouble.trimmed_until = 0;
                 }
             }
             // `settle` has counted it, with the others.
@@ -463,7 +473,8 @@ impl Requests {
         if missing > 0 && self.trouble.flawed > 0 && self.trouble.flaw == Flaw::Corrupt {
             // Corrupt packets came instead of the missing ones. Of trimmed ones, the PSNs are known.
             let Trouble { flawed, flaw, .. } = *self.trouble;
-            let gap = (step.x - missing..step.x, flawed.min(missing), flaw);
+            let range = step.x - missing..step.x;
+            let gap = FlawedGap { range, left: flawed.min(missing), flaw, vantage: p.vantage };
             push_last(&mut self.trouble.flawed_gaps, MAX_FLAWED_GAPS, gap);
         }
         if let Some(trouble) = self.trouble.get_mut() {

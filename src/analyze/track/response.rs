@@ -368,6 +368,8 @@ impl Responses {
             spread_ns: 0,
             reverse_visible: true,
             asked: self.read.asked,
+            was_asked: None,
+            was_trimmed: false,
             late_ns: config.late_ns,
             timeout_ns: i64::MAX,
             una: 0,

@@ -451,6 +451,22 @@ impl Sequence {
         if p.time - self.last_time > context.timeout_ns {
             step.unseen += unseen(p.id, context.ids).saturating_sub(gap);
         }
+        // Beyond all that came whole, and yet it was sent before: a switch had cut it.
+        let is_again = context.was_trimmed && !step.overtaken;
+        if is_again {
+            let fill = GapFill {
+                x,
+                end,
+                hole_time: self.last_time,
+                timed_out: context.has_timed_out(x, p.time),
+                is_due: x == context.una,
+                is_sprayed: p.is_sprayed,
+                asked: context.was_asked,
+                ..Resolved::of(p, Class::Retransmission).fill
+            };
+            step.class = Some(Class::Retransmission);
+            resolved.push(Resolved::by(fill, Class::Retransmission, Evidence::SeenBefore));
+        }
         // What waits for its verdict may be acknowledged before: the ring keeps when it was sent.
         let una = if self.has_repeated { 0 } else { context.una };
         let outstanding = outstanding(x, self.base, una, self.unanswered);
@@ -458,7 +474,9 @@ impl Sequence {
         if !self.in_pass {
             self.cur = end;
         }
-        self.ring.put(x, outstanding, sent(p));
+        let mut sent = sent(p);
+        sent.flags |= if is_again { RETRANSMITTED } else { 0 };
+        self.ring.put(x, outstanding, sent);
     }
 
     /// A transmission was recorded again: perhaps a switch has marked it meanwhile.
@@ -540,6 +558,8 @@ impl Sequence {
                 && p.time - hole.time >= context.timeout_ns.min(SHORTEST_TIMEOUT_NS),
             is_due: x == context.una,
             is_sprayed: p.is_sprayed,
+            asked: context.was_asked,
+            was_trimmed: context.was_trimmed,
             ..Resolved::of(p, Class::Ambiguous).fill
         };
         if self.rare.pending.last().is_some_and(|last| x < last.end) {
@@ -817,7 +837,9 @@ impl Sequence {
         let asked = context.asked.is_some_and(|(x, time)| {
             (x == fill.x || x == first.x) && time >= fill.hole_time && time <= fill.time
         });
-        let asked = asked || context.is_apart;
+        // A receiver that keeps early packets may ask for others before the next packet comes.
+        let were_asked = [fill.asked, first.asked].into_iter().flatten().any(|time| time >= fill.hole_time);
+        let asked = asked || were_asked || context.is_apart;
         // The shortest round trip seen need not be the shortest one. If an answer was due, half of it is the limit.
         let soon = |rtt: u32| waited < if asked { rtt as i64 / 2 } else { rtt as i64 };
         if context.rtt_min.is_some_and(soon) {
@@ -825,6 +847,10 @@ impl Sequence {
         }
         if goes_on {
             return Some((Class::Retransmission, Evidence::Run));
+        }
+        // A switch forwards what it cuts in place of the whole.
+        if fill.was_trimmed {
+            return Some((Class::Retransmission, Evidence::SeenBefore));
         }
         // Much later than any packet that was surely late: it was retransmitted.
         let is_long = waited > 4 * self.rare.latest;

@@ -74,8 +74,12 @@ pub(crate) struct Context<'a> {
     pub(crate) spread_ns: i64,
     /// The other direction was seen too.
     pub(crate) reverse_visible: bool,
-    /// The PSN that was requested again, and when.
+    /// The PSN that was requested again, and when: the newest one.
     pub(crate) asked: Option<(u64, i64)>,
+    /// When this very packet was requested again last, before it came. Receivers that keep early packets ask for many.
+    pub(crate) was_asked: Option<i64>,
+    /// This tap has recorded it cut to its headers.
+    pub(crate) was_trimmed: bool,
     /// Without a known round trip, a packet that comes sooner than this is late.
     pub(crate) late_ns: i64,
     /// A packet that comes later than this without a NAK may follow a timeout.
@@ -136,6 +140,10 @@ pub(crate) struct GapFill {
     pub(crate) is_due: bool,
     /// Its flow has several UDP source ports.
     pub(crate) is_sprayed: bool,
+    /// When it was requested again, before it came.
+    pub(super) asked: Option<i64>,
+    /// The tap had recorded it cut to its headers.
+    pub(super) was_trimmed: bool,
     /// It is the next packet of a pass of repetitions: neither a silence nor a NAK for it came since the packet before.
     pub(crate) goes_on: bool,
 }

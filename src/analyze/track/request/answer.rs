@@ -226,6 +226,8 @@ impl Requests {
         // Packets after the missing one may have been lost downstream too, all but the one that made the responder send its only NAK.
         let behind = self.packets_in(x + 1..self.responder.reached().max(x + 1)).saturating_sub(1);
         let mut cause_time = None;
+        let is_trimmed = self.is_trimmed(x);
+        let came_whole = x < hi && self.seq.rare.holes.get(x).is_none();
         let overdue = self.is_overdue(x, (response.time, response.frame), Trigger::Nak);
         self.learn_from_copies(x, response.time);
         // The packet before it was asked for, and had only been late: this one had overtaken it, and was dropped.
@@ -262,6 +264,11 @@ impl Requests {
                 self.counts.reordered_then_nak(true);
                 self.counts.lost_in_shadow(behind, behind);
             }
+            // It was cut between two taps: that is counted.
+            Nakked::Downstream { .. } | Nakked::Unseen | Nakked::Ahead if is_trimmed && came_whole => {
+                is_left_out = true;
+                self.counts.lost_in_shadow(behind, behind);
+            }
             Nakked::Downstream { .. } if overdue.is_none() && self.is_passed_by(x) => {
                 is_left_out = true;
                 self.trouble.skipped_asked += 1;
@@ -286,8 +293,8 @@ impl Requests {
                 self.lost_behind(x, (most.max(1), false), response.time, overdue);
             }
             Nakked::Ahead | Nakked::Unseen => {
-                let unseen = x.saturating_sub(hi);
-                self.counts.lost(Place::Capture, 0, unseen.max(1));
+                let unseen = x.saturating_sub(hi).max(u64::from(!is_trimmed));
+                self.counts.lost(Place::Capture, 0, unseen);
                 self.counts.lost_in_shadow(behind, behind);
             }
         }

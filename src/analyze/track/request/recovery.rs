@@ -198,8 +198,10 @@ pub(crate) struct Trouble {
     /// Corrupt and trimmed packets since the last good one, and what the last one was.
     pub(crate) flawed: u64,
     pub(crate) flaw: Flaw,
-    /// Gaps filled by corrupt or trimmed packets: range, count, which flaw.
-    pub(crate) flawed_gaps: VecDeque<(std::ops::Range<u64>, u64, Flaw)>,
+    /// One past the highest packet that came trimmed.
+    pub(crate) trimmed_until: u64,
+    /// Gaps filled by corrupt or trimmed packets.
+    pub(crate) flawed_gaps: VecDeque<FlawedGap>,
     pub(crate) lost_behind: Option<LostBehind>,
     pub(crate) lost_behind_sure: u32,
     pub(crate) late_behind: u32,
@@ -233,8 +235,23 @@ quiet!(Trouble);
 heap! {
     Trouble { flawed_gaps, tails, waits, asked_before, copied_soon, naks }
     Asked {}
-    (std::ops::Range<u64>, u64, Flaw) {}
+    FlawedGap {}
     (u64, u64, i64) {}
+}
+
+/// PSNs in whose place packets came that their receiver will not accept: how many of them are not sent again yet, and where they were recorded.
+#[derive(Clone, Debug, crate::stored::Stored)]
+pub(crate) struct FlawedGap {
+    pub(crate) range: std::ops::Range<u64>,
+    pub(crate) left: u64,
+    pub(crate) flaw: Flaw,
+    pub(crate) vantage: u16,
+}
+
+impl FlawedGap {
+    fn has(&self, x: u64) -> bool {
+        self.left > 0 && self.range.contains(&x)
+    }
 }
 
 pub(crate) const MAX_FLAWED_GAPS: usize = 128;
@@ -251,6 +268,12 @@ impl Trouble {
     pub(super) fn last_nak(&self, x: u64, until: i64) -> Option<Asked> {
         let is_it = |nak: &&Asked| nak.x == x && nak.time <= until;
         self.asked.iter().chain(self.asked_before.iter().rev()).find(is_it).copied()
+    }
+
+    /// Whether this place has recorded this packet cut to its headers, and it was not sent again yet.
+    pub(super) fn was_trimmed(&self, x: u64, vantage: u16) -> bool {
+        let is_it = |gap: &FlawedGap| gap.has(x) && (gap.flaw, gap.vantage) == (Flaw::Trimmed, vantage);
+        self.flawed_gaps.iter().any(is_it)
     }
 
     /// The NAK that this packet answers: the one for it, or the last one, of a sender that goes back to a packet behind the one that was asked
@@ -440,12 +463,13 @@ impl Requests {
             .get()
             .and_then(|trouble| trouble.asked)
             .is_some_and(|nak| nak.x == x && (nak.last.0 > self.pass_began() || !self.goes_back()));
-        let is_due = (x == self.una || request.was_due) && self.is_next_timeout(x);
+        let is_due = (x == self.una || request.una_before == Some(x)) && self.is_next_timeout(x);
         if step.went_back || step.timed_out || is_due || step.pass_gap > 0 && asked {
             let sent = step.before.map_or(p.time, |(sent, _)| sent);
             self.begin((x, end), (sent, p.time), p.frame, step.before, None, config);
         }
-        let una = self.una;
+        // What is acknowledged while it waits for its verdict was not when it was sent.
+        let una = request.una_before.unwrap_or(self.una);
         // A requester drops what follows a missing response, whatever the tap saw of it.
         let mut is_due = false;
         if let Some(episode) = self.more.as_mut().and_then(|more| more.recovery_mut().episodes.last_mut()) {
@@ -484,30 +508,51 @@ impl Requests {
         (trouble.flawed, trouble.flaw) = (trouble.flawed.saturating_add(1), flaw);
     }
 
-    /// A packet that a switch cut to its headers: they are right, so its PSN is known. It may have overtaken whole packets.
-    pub(crate) fn trimmed(&mut self, psn: Psn) {
+    /// A packet that a switch cut to its headers: they are right, so its PSN is known. It may have overtaken whole packets, and another tap may have
+    /// recorded it before it was cut.
+    pub(crate) fn trimmed(&mut self, psn: Psn, vantage: u16) {
         if !self.seq.is_started() {
             return;
         }
         let x = self.seq.unwrap(psn);
-        if x < self.seq.hi && self.seq.rare.holes.get(x).is_none() {
+        /// What is further ahead is not of this flow.
+        const FAR: u64 = 1 << 16;
+        if x < self.seq.hi + FAR {
+            self.trouble.trimmed_until = self.trouble.trimmed_until.max(x + 1);
+        }
+        let came_whole = x < self.seq.hi && self.seq.rare.holes.get(x).is_none();
+        let was_elsewhere = || self.seq.ring.get(x).is_some_and(|sent| sent.vantage != vantage);
+        if came_whole && !was_elsewhere() {
             // A repetition that a pass seems to leave out.
             self.trouble.skipped_late += 1;
             return;
         }
         let gaps = &mut self.trouble.flawed_gaps;
         match gaps.back_mut() {
-            Some((gap, n, Flaw::Trimmed)) if gap.end == x => (gap.end, *n) = (x + 1, *n + 1),
-            _ => push_last(gaps, MAX_FLAWED_GAPS, (x..x + 1, 1, Flaw::Trimmed)),
+            Some(FlawedGap { range, left, flaw: Flaw::Trimmed, vantage: there })
+                if range.end == x && *there == vantage =>
+            {
+                (range.end, *left) = (x + 1, *left + 1);
+            }
+            _ => {
+                let gap = FlawedGap { range: x..x + 1, left: 1, flaw: Flaw::Trimmed, vantage };
+                push_last(gaps, MAX_FLAWED_GAPS, gap);
+            }
         }
     }
 
     /// Whether a missing packet had come with a flaw. Then it was not lost upstream, and is counted already.
     pub(crate) fn had_flaw(&mut self, x: u64) -> Option<Flaw> {
         let gaps = &mut self.trouble.get_mut()?.flawed_gaps;
-        let (_, n, flaw) = gaps.iter_mut().find(|(gap, n, _)| *n > 0 && gap.contains(&x))?;
-        *n -= 1;
-        Some(*flaw)
+        let gap = gaps.iter_mut().find(|gap| gap.has(x))?;
+        gap.left -= 1;
+        Some(gap.flaw)
+    }
+
+    /// Whether a tap has recorded this packet cut to its headers, and it was not sent again yet.
+    pub(super) fn is_trimmed(&self, x: u64) -> bool {
+        let is_it = |gap: &FlawedGap| gap.has(x) && gap.flaw == Flaw::Trimmed;
+        self.trouble.get().is_some_and(|trouble| trouble.flawed_gaps.iter().any(is_it))
     }
 
     /// The responder asked for a packet that the tap had seen. At most `most` were lost with it. `overdue`: the sender had gone back to it
