@@ -560,6 +560,7 @@ impl Sequence {
             is_sprayed: p.is_sprayed,
             asked: context.was_asked,
             was_trimmed: context.was_trimmed,
+            is_in_pass: self.in_pass && x >= self.cur && self.rare.pass_began.1 >= hole.time,
             ..Resolved::of(p, Class::Ambiguous).fill
         };
         if self.rare.pending.last().is_some_and(|last| x < last.end) {
@@ -612,7 +613,12 @@ impl Sequence {
         if self.rare.undecided.last().is_some_and(|fill| fill.x == x)
             && let Some(fill) = self.rare.undecided.pop()
         {
-            resolved.push(Resolved::by(fill, Class::LateOriginal, Evidence::Run));
+            // What was asked for, and waited for a timer then, was lost again.
+            let is_answer = fill.asked.is_some() && p.time - fill.time >= context.timeout_ns;
+            resolved.push(match is_answer {
+                true => Resolved::by(fill, Class::Retransmission, Evidence::Nak),
+                false => Resolved::by(fill, Class::LateOriginal, Evidence::Run),
+            });
         }
         let before = self.ring.get(x).copied();
         let late = self.is_late_again(x, p, context);
@@ -780,6 +786,7 @@ impl Sequence {
                 self.rare.latest = self.rare.latest.max(fill.time - fill.hole_time);
             }
             let mut went_back = false;
+            let goes_on = goes_on || fill.is_in_pass;
             let in_pass = goes_on && class == Class::Retransmission;
             if class == Class::Retransmission {
                 if let Some(sent) = self.ring.get_mut(fill.x) {
@@ -840,6 +847,10 @@ impl Sequence {
         // A receiver that keeps early packets may ask for others before the next packet comes.
         let were_asked = [fill.asked, first.asked].into_iter().flatten().any(|time| time >= fill.hole_time);
         let asked = asked || were_asked || context.is_apart;
+        // A sender repeats what is on its way back, however soon: where nothing is late, or the next packets follow.
+        if fill.is_in_pass && (goes_on || self.rare.latest == 0 && context.spread_ns == 0) {
+            return Some((Class::Retransmission, Evidence::Run));
+        }
         // The shortest round trip seen need not be the shortest one. If an answer was due, half of it is the limit.
         let soon = |rtt: u32| waited < if asked { rtt as i64 / 2 } else { rtt as i64 };
         if context.rtt_min.is_some_and(soon) {
@@ -861,7 +872,10 @@ impl Sequence {
             {
                 return Some((Class::Retransmission, Evidence::Nak));
             }
-            if self.went_back > self.selective.saturating_add(1) {
+            // Whoever goes back repeats the next packets, too. Those may be lost as well: what comes much later than anything that was late waits for
+            // its acknowledgement.
+            let is_late = fill.asked.is_none() || !is_long;
+            if self.went_back > self.selective.saturating_add(1) && is_late {
                 return Some((Class::LateOriginal, Evidence::Run));
             }
             return None;
@@ -904,7 +918,9 @@ impl Sequence {
             }
             !decided
         });
-        self.selective = self.selective.saturating_add(selective);
+        if self.recovery_mode() != RecoveryMode::GoBackN {
+            self.selective = self.selective.saturating_add(selective);
+        }
     }
 
     /// The capture is over: decides what is undecided.

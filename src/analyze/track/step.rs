@@ -144,6 +144,8 @@ pub(crate) struct GapFill {
     pub(super) asked: Option<i64>,
     /// The tap had recorded it cut to its headers.
     pub(super) was_trimmed: bool,
+    /// A pass of repetitions that began after its hole appeared had come as far.
+    pub(super) is_in_pass: bool,
     /// It is the next packet of a pass of repetitions: neither a silence nor a NAK for it came since the packet before.
     pub(crate) goes_on: bool,
 }

@@ -218,9 +218,12 @@ impl Requests {
         let skipped = self.skipped();
         let sure = if self.misses(config) { 0 } else { self.sure_of_skipped(config) };
         self.counts.lost(Place::Upstream, sure, skipped);
-        // What the responder did not ask for, it had: the capture may have missed the repetition.
-        let asked = self.trouble.get().map_or(0, |trouble| trouble.skipped_asked);
-        self.counts.lost(Place::Capture, 0, skipped.saturating_sub(asked));
+        let [proved, _] = self.counts.lost_at(Place::Upstream).get();
+        if self.misses(config) || proved == 0 {
+            // What the responder did not ask for, it had.
+            let asked = self.trouble.get().map_or(0, |trouble| trouble.skipped_asked);
+            self.counts.lost(Place::Capture, 0, skipped.saturating_sub(asked));
+        }
         // Each of them, or it is not known which.
         if sure > 0 && self.trouble.get().is_some_and(|trouble| trouble.skipped_asked == sure) {
             let recovery = self.more.as_mut().and_then(|more| more.recovery.get_mut());
