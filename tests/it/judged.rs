@@ -128,3 +128,101 @@ fn clocks_of_two_directions() {
     let apart = report["capture"]["clocks_apart_ns"].as_u64().unwrap();
     assert!((2_000..8_000).contains(&apart), "{apart}");
 }
+
+/// An application goes on to post while its queue pair tries in vain: the new packets are no progress.
+#[test]
+fn gave_up_while_the_application_posts() {
+    let report = judged("gave-up-posting.pcap");
+    assert_eq!(findings(&report), ["retries.exhausted", "timeout"]);
+}
+
+/// The next connection with a queue pair's number counts its packets from anywhere: none of them is late.
+#[test]
+fn a_number_used_anew_counts_from_anywhere() {
+    let report = judged("number-used-anew.pcap");
+    assert_eq!(stream(&report, 0x900, "requests")["classes"]["late_original"], 0);
+}
+
+/// All queue pairs begin at PSN 0, as NCCL's do: the port that both ends have tells which NAK is whose from the first packet on.
+#[test]
+fn pairs_by_one_port_of_both_ends() {
+    let report = judged("psns-from-zero.pcap");
+    let flows = report["flows"].as_array().unwrap();
+    for flow in flows.iter().filter(|flow| flow["dest_qp"].as_u64() >= Some(0x900)) {
+        assert_eq!(flow["peer_qp"].as_u64(), flow["dest_qp"].as_u64().map(|qp| qp - 0x800));
+        assert_eq!(flow["requests"]["triggers"]["unknown"], 0);
+    }
+}
+
+#[test]
+fn an_acknowledgement_after_a_nak_of_its_psn_is_new() {
+    let report = judged("atomic-after-nak.pcap");
+    assert_eq!(stream(&report, 0x100, "responses")["classes"]["repeated_ack"], 0);
+}
+
+/// A pass of repetitions that lost some again fills holes sooner than a round trip: these are no late packets.
+#[test]
+fn a_pass_fills_its_holes() {
+    let report = judged("pass-with-gaps.pcap");
+    assert!(!findings(&report).contains(&"reorder"));
+    let requests = stream(&report, 0x900, "requests");
+    assert_eq!((&requests["classes"]["late_original"], &requests["retransmits"]), (&0.into(), &331.into()));
+}
+
+/// A copy behind a NAK looks like a fast reaction to it: that makes no timeouts of the reactions to all other NAKs.
+#[test]
+fn one_fast_reaction_makes_no_timeouts() {
+    let report = judged("one-fast-reaction.pcap");
+    let triggers = &stream(&report, 0x901, "requests")["triggers"];
+    assert_eq!(triggers["nak"], 9);
+    // The NAK that the copy had taken.
+    assert!(triggers["timeout"].as_u64() <= Some(1), "{triggers}");
+}
+
+#[test]
+fn naks_of_one_direction_are_found() {
+    let report = judged("naks-only.pcap");
+    assert_eq!(findings(&report), ["naks.one_way"]);
+    assert_eq!(report["findings"][0]["count"], 14);
+}
+
+/// Without the other direction, what comes again from a gap on, or alone and by its identification later than what is behind it, was lost
+/// before the tap.
+#[test]
+fn losses_that_one_direction_proves() {
+    let report = judged("read-data-only.pcap");
+    assert_eq!(findings(&report), ["loss.upstream"]);
+    assert!(bounds(stream(&report, 0x100, "responses"), "upstream")[0] >= 3);
+    assert_eq!(bounds(stream(&judged("selective-one-way.pcap"), 0x900, "requests"), "upstream"), [13, 13]);
+}
+
+/// What a NAK asked for comes again, the rest of its pass is lost, and a timer expires: nothing was late.
+#[test]
+fn an_answer_to_a_nak_whose_pass_is_lost() {
+    let report = judged("pass-lost-after-nak.pcap");
+    assert_eq!(findings(&report), ["loss.upstream", "loss.downstream", "timeout"]);
+}
+
+/// A pass comes to the packet of a NAK that was lost behind the tap: that begins no episode of its own. Nor is a NAK the cause that is older than
+/// the queue pair's timer.
+#[test]
+fn old_naks_are_no_reasons() {
+    let triggers = |name| {
+        stream(&judged(name), if name.starts_with("old") { 0x901 } else { 0x900 }, "requests")["triggers"]
+            .clone()
+    };
+    let old = triggers("old-nak-in-pass.pcap");
+    assert_eq!((&old["nak"], &old["timeout"]), (&2.into(), &2.into()));
+    let late = triggers("nak-older-than-timer.pcap");
+    assert_eq!((&late["nak"], &late["timeout"]), (&0.into(), &3.into()));
+}
+
+/// Answers are stamped 30 us before what they answer, by the clock of another interface: they are paired by their port, and the clocks are
+/// said to be apart.
+#[test]
+fn answers_of_a_clock_that_is_behind() {
+    let report = judged("clock-behind.pcapng");
+    assert!(findings(&report).contains(&"clocks.apart"));
+    let requests = stream(&report, 0x900, "requests");
+    assert!(requests["triggers"]["nak"].as_u64() >= Some(6), "{}", requests["triggers"]);
+}
