@@ -8,6 +8,7 @@ use super::{
     clocks::{EarlyAnswers, Unmatched},
     messages::Edge,
     reads::Read,
+    stats::fastest_reaction,
     tails::{Tails, Wait},
     thrice,
     tries::{Refusals, Tries, fitting_exponent},
@@ -920,8 +921,11 @@ impl Requests {
         let known =
             self.known_timeout(config).into_iter().chain(self.longest_timeout().map(|ns| ns + 1)).min();
         let Some(recovery) = self.more.as_mut().and_then(|more| more.recovery.get_mut()) else { return };
-        let Some(usual) = recovery.fastest_reaction() else { return };
         let reaction = |episode: &Episode| Some(episode.start - episode.nak_time?);
+        let is_timed = |episode: &&Episode| matches!(episode.trigger, Trigger::Nak | Trigger::Timeout);
+        let times = recovery.episodes.iter().filter(is_timed).filter_map(reaction);
+        let mut times: Vec<u64> = times.filter_map(|ns| u64::try_from(ns).ok()).collect();
+        let Some(usual) = fastest_reaction(&mut times) else { return };
         let is_late =
             |ns| ns >= floor && is_far_beyond(ns, usual) || known.is_some_and(|timeout| ns >= timeout);
         // What seemed to be late for its time, too, may be no later than all that came since.

@@ -31,8 +31,8 @@ pub(crate) struct RecoveryStats {
     pub(crate) read_last: Distribution,
     pub(crate) nak_generation: Distribution,
     pub(crate) nak_reaction: Distribution,
-    /// The two shortest of these times, and of those that seemed to be timeouts; and how many there were.
-    fastest: [u64; 2],
+    /// The last of these times, and of those that seemed to be timeouts, in nanoseconds; and how many there were.
+    recent: [u32; RECENT],
     reactions: u32,
     pub(crate) rnr_asked: Distribution,
     pub(crate) rnr_waited: Distribution,
@@ -44,7 +44,17 @@ pub(crate) struct RecoveryStats {
     pub(crate) episodes_dropped: u64,
 }
 
+/// So many reactions to NAKs tell how fast the next ones are.
+const RECENT: usize = 8;
+
 quiet!(RecoveryStats);
+
+/// The shortest of these times, but for those far below what most take: these are chance, as of a copy, or of what came by anyway.
+pub(super) fn fastest_reaction(times: &mut [u64]) -> Option<u64> {
+    times.sort_unstable();
+    let usual = *times.get(times.len() / 4)?;
+    times.iter().copied().find(|&ns| !is_far_beyond(usual as i64, ns.max(1)))
+}
 
 impl AnswerStats {
     /// What is known of recoveries: nothing, if it is not written to.
@@ -76,19 +86,13 @@ impl RecoveryStats {
 
     /// The sender went back so long after a NAK, because of it or because its timer expired.
     pub(super) fn went_back(&mut self, ns: i64) {
-        let ns = ns.max(0) as u64;
-        let [first, second] = if self.reactions == 0 { [u64::MAX; 2] } else { self.fastest };
-        self.fastest = if ns < first { [ns, first] } else { [first, second.min(ns)] };
-        self.reactions = self.reactions.saturating_add(1);
+        self.recent[self.reactions as usize % RECENT] = u32::try_from(ns.max(0)).unwrap_or(u32::MAX);
+        self.reactions = self.reactions.checked_add(1).unwrap_or(RECENT as u32);
     }
 
-    /// The shortest time in which the sender reacts to a NAK. What went back once much sooner than ever again did so by chance: a copy, or what came
-    /// by anyway.
+    /// The shortest time in which the sender reacts to a NAK.
     pub(super) fn fastest_reaction(&self) -> Option<u64> {
-        const SOME: u32 = 4;
-        let [first, second] = self.fastest;
-        let is_chance = self.reactions >= SOME && is_far_beyond(second as i64, first.max(1));
-        (self.reactions > 0).then_some(if is_chance { second } else { first })
+        fastest_reaction(&mut self.recent.map(u64::from)[..RECENT.min(self.reactions as usize)])
     }
 
     /// The sender's timer expired after this time of silence, and it sent this frame.
