@@ -341,8 +341,7 @@ impl Connections {
             self.join(flows, id, other, by, bits);
             return;
         }
-        if best.is_some()
-            && attempts.is_power_of_two()
+        if attempts.is_power_of_two()
             && let Some((bits, other)) = list.only_with_port(flows, (lids, id), (psn, exact), port)
         {
             self.join(flows, id, other, PairedBy::UdpPort, bits);
@@ -684,8 +683,12 @@ impl Unpaired {
         }
         let other = fitting.filter(|_| others)?;
         let requests = &flows.flows.get(other.0 as usize)?.requests;
-        let bits = requests.seq.is_started().then(|| evidence_of_psn(requests, psn, exact))??;
-        Some((bits + OF_PORT_BITS, other))
+        if !requests.seq.is_started() {
+            return None;
+        }
+        let of_psn = evidence_of_psn(requests, psn, exact);
+        let is_early = || !exact && is_soon_sent(requests, psn);
+        Some((of_psn.or_else(|| is_early().then_some(0))? + OF_PORT_BITS, other))
     }
 
     /// Calls a function with each flow in a wanted place and its queue pair, until it returns false.
