@@ -89,9 +89,9 @@ impl Crossings {
         self.far.is_some()
     }
 
-    /// Whether this is the interface of the last tap.
-    pub(crate) fn end_at(&self, interface: u16) -> bool {
-        self.far == Some(interface)
+    /// Whether this is the interface of a tap behind the first one.
+    pub(crate) fn pass(&self, interface: u16) -> bool {
+        self.taps.contains(&interface)
     }
 
     /// A packet comes to the first tap.

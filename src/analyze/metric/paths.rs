@@ -472,17 +472,18 @@ fn judge_once(paths: &[Tally], is_lost_before: bool, end: u64) -> Vec<PathState>
         let is_dead = path.lost_in_a_row >= SILENT || path.lost >= SILENT && path.lost * 10 >= sent * 9;
         // A path that loses now and then is left by its sender, and is not dead.
         let now_and_then = if is_silent { path.lost.saturating_sub(path.lost_in_a_row) } else { path.lost };
+        // Where what had arrived is sent again too, and not all of that shows, what is sent again of a bad path is more than of others.
+        let again = path.lost + path.proven_late + path.perhaps_late;
+        let share = sent as f64 / (sent + others).max(1) as f64;
+        let is_more = proven == 0 || is_significant(again, lost + proven, share, n);
         // What its sender repeated had only been late, mostly.
         let is_late = path.proven_late > 2 * path.lost
+            && is_more
             && stands_out(path.proven_late + path.perhaps_late, proven, path.packets)
             || path.late * 5 >= path.packets
                 && path.late > 2 * path.lost
                 && stands_out(path.late, late, path.packets);
-        // Where what had arrived is sent again too, and not all of that shows, losses are more than that is on other paths.
-        let again = path.lost + path.proven_late + path.perhaps_late;
-        let share = sent as f64 / (sent + others).max(1) as f64;
-        let is_lossy = stands_out(now_and_then, lost, sent)
-            && (proven == 0 || is_significant(again, lost + proven, share, n));
+        let is_lossy = is_more && stands_out(now_and_then, lost, sent);
         let is_slow = is_slow(&path.transit, &transit, others_most(path));
         let answers_are_slow = is_slower(&path.rtts, &rtts);
         let is_marked = stands_out(path.marked, marked, path.packets);

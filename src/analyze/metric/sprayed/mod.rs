@@ -611,12 +611,15 @@ impl Sprayed {
         let (since, shortest) = (self.since_begin(time), self.min_rtt.unwrap_or(0));
         // To be overtaken by less than a packet of each path is nothing.
         let is_far = self.newest > x + 1 + self.ways.len() as u64;
-        let cause = self.cause;
-        let Some(slot) = self.slot(x) else { return };
+        let Some(slot) = self.slot(x).copied() else { return };
         let took = u64::from(since.wrapping_sub(slot.time));
-        // The shortest round trip seen need not be the shortest one. What was sent behind the packet that caused the SACK comes behind it.
-        let is_behind = cause.is_some_and(|cause| slot.time.wrapping_sub(cause) as i32 > 0);
-        let is_early = !is_of_last && (took < shortest * 3 / 4 || took < shortest && is_behind);
+        // The shortest round trip seen need not be the shortest one. What was sent behind the packet that caused the SACK comes behind it, or would have to be faster
+        // than packets of its path are.
+        let is_behind = self.cause.is_some_and(|cause| slot.time.wrapping_sub(cause) as i32 > 0);
+        let usual =
+            slot.way().filter(|_| is_behind).and_then(|at| self.ways.get_mut(at).tally.rtts.spread()[1]);
+        let is_early = !is_of_last && (took < shortest * 3 / 4 || usual.is_some_and(|usual| took < usual));
+        let Some(slot) = self.slot(x) else { return };
         let is_new = !slot.has(ARRIVED);
         let is_lost = slot.has(LOST_AFTER) && is_new;
         slot.flags |= ARRIVED;
