@@ -26,14 +26,15 @@ records! {
         pub packets: u64,
         /// Their payload, without that of trimmed ones.
         pub payload_bytes: u64,
-        /// Retransmissions: they say so, or their PSN came before, or was NACKed.
+        /// Retransmissions: they say so, or their PSN came before, or was NACKed; of senders that never say so, also those by their PSN.
         pub retransmits: u64,
         /// Packets that say that they are retransmissions: the RTX bit.
         pub rtx_packets: u64,
         /// Packets that are retransmissions by their PSN: it came before, was NACKed, or three SACKs showed it missing; without the
-        /// bit, of the last only what is beyond the reordering that there was.
+        /// bit, of the last only what comes a round trip later, and not on the path whose turn it was.
         pub inferred_retransmits: u64,
-        /// Of the packets that are retransmissions by either, the share that is by both: 0 to 1; `None` without any.
+        /// Of the packets that are retransmissions by either, the share that is by both: 0 to 1; `None` without any, and where there are no answers,
+        /// without which PSNs do not tell what was lost before the tap.
         pub rtx_agreement: Option<f64>,
         /// Retransmissions of packets that the tap had not seen: they were lost before it. Trimmed ones are in `trimmed` and `nacks_trimmed`.
         pub lost_before_tap: u64,

@@ -35,9 +35,10 @@ records! {
         /// Requests that say that they are retransmissions.
         pub retransmits: Option<u64>,
         /// Requests that are retransmissions by their PSN, or of RUDI by their number: it came before, was NACKed, or three SACKs, or the NACK of
-        /// an ordered one behind it, showed it missing; without the flag, of the last only what is beyond the reordering that there was.
+        /// an ordered one behind it, showed it missing; without the flag, of the last only what comes a round trip later, and not on the path whose turn it was.
         pub inferred_retransmits: Option<u64>,
-        /// Of the requests that are retransmissions by either, the share that is by both: 0 to 1; `None` without any.
+        /// Of the requests that are retransmissions by either, the share that is by both: 0 to 1; `None` without any, and where numbers can tell nothing: what
+        /// was lost before the tap shows in SACKs only, and RUDI has none.
         pub retransmit_agreement: Option<f64>,
         /// Retransmissions of requests that the tap had not seen: they were lost before it. Trimmed ones are in `trimmed` and `nacks_trimmed`.
         pub lost_before_tap: Option<u64>,

@@ -288,3 +288,126 @@ fn the_commands_know_it() {
         ended(cli().args(["craft", "read", "--transport", "mrc", "-o"]).arg(dir.join("x.pcap")));
     assert!(code != Some(0) && said.contains("MRC has no such operation"), "{said}");
 }
+
+const PATHS: u16 = 4;
+
+/// WRITEs of one queue pair: a message over four paths in turn, of which `shift` is the first.
+fn sprayed(channel: Channel, packets: u32, shift: u16) -> Vec<Vec<u8>> {
+    let request = Request::Write { len: packets * 4096, va: 0x7000, r_key: 9, imm: None };
+    let message = channel.request(Psn(100), request).unwrap();
+    let on_path = |(n, packet): (u16, Packet)| {
+        let port = 0xc000 + (n + shift) % PATHS;
+        let packet = packet.edit(|udp: Udp| udp.with_src_port(port));
+        whole(&packet.keep(rdmawire::craft::ComputedField::UdpSourcePort))
+    };
+    (0..).zip(message.iter()).map(on_path).collect()
+}
+
+/// The SACK that the `n`-th packet caused, all before it and this one having arrived.
+fn sack(channel: Channel, n: u16, shift: u16, sender: u16) -> Vec<u8> {
+    let sack = channel.reversed().headers(Opcode::MRC_SACK, Psn(0)).edit(|seth: Seth| {
+        seth.with_cack_psn(Psn(100 + u32::from(n)))
+            .with_ack_psn_offset(Hex16(0))
+            .with_sack_bitmap(Hex64(0))
+            .with_entropy(Hex32(u32::from(0xc000 + (n + shift) % PATHS)))
+            .with_spdcid(Hex16(sender))
+    });
+    whole(&sack)
+}
+
+/// A report of frames, each with its time and its interface.
+fn report_of(frames: Vec<(i64, u16, Vec<u8>)>) -> rdmawire::report::Report {
+    let mut analysis = Analysis::new(Options::default());
+    let last = frames.iter().map(|(_, interface, _)| *interface).max().unwrap();
+    (0..=last).for_each(|interface| analysis.interface(interface, format!("tap{interface}"), None));
+    let all = frames.into_iter().map(|(time, interface, frame)| (time, interface, Link::ETHERNET, frame));
+    crate::support::merged::push_in_order(all.collect(), &mut analysis);
+    analysis.finish()
+}
+
+/// Two queue pairs between the same hosts, with the same PSNs: answers go to the one that sends, which paths or numbers tell, or nothing does.
+#[test]
+fn answers_are_of_the_queue_pair_that_they_go_to() {
+    let path = Path::rocev2(V4[0], V4[1]);
+    let channels = [(0x12, 0x11), (0x14, 0x13)].map(|(src, dst)| Channel::mrc(path, Qpn(src), Qpn(dst)));
+    for (shift, has_number) in [(1, false), (0, true), (0, false)] {
+        let mut frames = Vec::new();
+        for (at, (&channel, shift)) in (0i64..).zip(channels.iter().zip([0, shift])) {
+            for (n, frame) in (0..).zip(sprayed(channel, 32, shift)) {
+                frames.push((i64::from(n) * 100 + at * 50, 0, frame));
+                let sender = if has_number { channel.dst_qp.0 as u16 } else { 0 };
+                frames.push((i64::from(n) * 100 + at * 50 + 3_000, 0, sack(channel, n, shift, sender)));
+            }
+        }
+        let report = report_of(frames);
+        let rows = &report.head.mrc;
+        let is_told = shift > 0 || has_number;
+        let sacks: Vec<_> = rows.iter().map(|row| (row.packets, row.sacks)).collect();
+        assert_eq!(sacks, [(32, is_told.then_some(32)); 2], "{shift} {has_number}");
+        for row in rows.iter().filter(|_| !is_told) {
+            assert_eq!(row.why.get("sacks"), Some(&Reason::SeveralConnections));
+        }
+        for row in rows.iter().filter(|_| is_told) {
+            assert_eq!((row.completed, row.spurious_retransmits), (Some(1), 0), "{shift} {has_number}");
+        }
+    }
+}
+
+/// Three taps: what came to the last one before it was known to be the last.
+#[test]
+fn of_three_taps_the_last_one_tells_the_transit() {
+    let channel = Channel::mrc(Path::rocev2(V4[0], V4[1]), Qpn(0x12), Qpn(0x11));
+    let mut frames = Vec::new();
+    for (n, frame) in (0..).zip(sprayed(channel, 256, 0)) {
+        let sent = i64::from(n) * 100;
+        (0..3).for_each(|tap| frames.push((sent + i64::from(tap) * 2_000, tap, frame.clone())));
+        (0..3).for_each(|tap| {
+            frames.push((sent + 5_000 + i64::from(2 - tap) * 2_000, tap, sack(channel, n, 0, 0)));
+        });
+    }
+    let report = report_of(frames);
+    assert_eq!(report.head.paths.len(), PATHS.into());
+    for path in &report.head.paths {
+        assert_eq!((path.transit_mean_ns, path.lost, path.packets), (Some(4_000), 0, 64), "{path:?}");
+    }
+}
+
+/// The network swaps neighbours behind the tap, and one path is slower: only what more packets overtake than there are paths is late.
+#[test]
+fn a_slow_path_behind_the_tap_is_told_from_jitter() {
+    const SLOW: u32 = 2;
+    let channel = Channel::mrc(Path::rocev2(V4[0], V4[1]), Qpn(0x12), Qpn(0x11));
+    let (mut frames, mut arrivals) = (Vec::new(), Vec::new());
+    for (n, frame) in (0u32..).zip(sprayed(channel, 256, 0)) {
+        let slower = if n % u32::from(PATHS) == SLOW { 3_000 } else { i64::from(n % 3) * 150 };
+        frames.push((i64::from(n) * 100, 0, frame));
+        arrivals.push((i64::from(n) * 100 + 2_000 + slower, n));
+    }
+    arrivals.sort_unstable();
+    let (mut cumulative, mut arrived) = (-1, std::collections::BTreeSet::new());
+    for (time, n) in arrivals {
+        arrived.insert(i64::from(n));
+        while arrived.contains(&(cumulative + 1)) {
+            cumulative += 1;
+        }
+        let bitmap = (0..64)
+            .filter(|bit| arrived.contains(&(cumulative + 1 + bit)))
+            .fold(0u64, |all, bit| all | 1 << bit);
+        let sack = channel.reversed().headers(Opcode::MRC_SACK, Psn(0)).edit(|seth: Seth| {
+            seth.with_cack_psn(Psn(100).plus(cumulative as u32))
+                .with_ack_psn_offset(Hex16((i64::from(n) - cumulative) as u16))
+                .with_sack_offset(Hex16(1))
+                .with_sack_bitmap(Hex64(bitmap))
+                .with_entropy(Hex32(0xc000 + n % u32::from(PATHS)))
+        });
+        frames.push((time + 2_000, 0, whole(&sack)));
+    }
+    let report = report_of(frames);
+    for path in &report.head.paths {
+        let is_slow = path.udp_src_port == 0xc000 + SLOW as u16;
+        assert_eq!(path.state == PathState::Slow, is_slow, "{path:?}");
+        assert_eq!(path.late > 0, is_slow, "{path:?}");
+    }
+    let [row] = &report.head.mrc[..] else { panic!("{:?}", report.head.mrc) };
+    assert_eq!((row.retransmits, row.inferred_retransmits, row.rtx_agreement), (0, 0, None));
+}

@@ -275,3 +275,120 @@ fn a_scenario_trims_only_what_can_be_trimmed() {
         assert!(said.contains(says) && said.is_empty() == says.is_empty(), "{text}: {said}");
     }
 }
+
+/// A packet whose receiver must acknowledge it.
+fn only(psn: u32) -> Vec<u8> {
+    let bth = Bth::default().with_opcode(Opcode::RC_SEND_ONLY).with_dest_qp(Qpn(0x11)).with_psn(Psn(psn));
+    Packet::rocev2(A, B).push(bth.with_ack_req(true)).payload(vec![7; 1024]).build().to_vec()
+}
+
+/// A receiver that keeps early packets lacks three, and asks for one after the other, each time before the sender's next packet passes. `at_tap`: what
+/// becomes of these between the sender and the tap, or between two taps, of which the second one is 2 us behind the first.
+fn three_asked_for(at_tap: impl Fn(&[u8]) -> Option<Vec<u8>>, taps: u16) -> Report {
+    const WAY_NS: i64 = 2_000;
+    let mut frames = Vec::new();
+    let tap = i64::from(taps - 1);
+    let mut there = |time: i64, frame: Vec<u8>, becomes: &dyn Fn(&[u8]) -> Option<Vec<u8>>| {
+        let last = becomes(&frame);
+        if tap > 0 {
+            frames.push((time, 0, Link::ETHERNET, frame));
+        }
+        frames.extend(last.map(|last| (time + tap * WAY_NS, taps - 1, Link::ETHERNET, last)));
+    };
+    let whole = |frame: &[u8]| Some(frame.to_vec());
+    for psn in 0..64 {
+        let is_lacked = (10..13).contains(&psn);
+        there(i64::from(psn) * 100, only(psn), if is_lacked { &at_tap } else { &whole });
+    }
+    for (n, psn) in (0..).zip(10..13) {
+        there(8_000 + n * 8_200, only(psn), &whole);
+    }
+    let mut back = |time: i64, frame: Vec<u8>| {
+        for at in 0..taps {
+            let later = (tap - i64::from(at)) * WAY_NS;
+            frames.push((time + later, at, Link::ETHERNET, frame.clone()));
+        }
+    };
+    (0..10).for_each(|psn| back(i64::from(psn) * 100 + 4_000, acknowledge(psn, Syndrome::ACK)));
+    for (n, psn) in (0..).zip(10..13) {
+        back(
+            5_100 + n * 8_200 + if n > 0 { 6_900 - 4_000 } else { 0 },
+            acknowledge(psn, Syndrome::PSN_SEQUENCE_ERROR),
+        );
+    }
+    back(40_000, acknowledge(63, Syndrome::ACK));
+    let mut analysis = Analysis::new(Options::default());
+    (0..taps).for_each(|at| analysis.interface(at, format!("tap{at}"), None));
+    crate::support::merged::push_in_order(frames, &mut analysis);
+    analysis.finish()
+}
+
+/// What was asked for was lost, whatever else was asked for since.
+#[test]
+fn each_packet_that_was_asked_for_is_a_retransmission() {
+    let report = three_asked_for(|_| None, 1);
+    let flow = report.flows.iter().find(|flow| flow.dest_qp == 0x11).unwrap();
+    let requests = &flow.requests;
+    assert_eq!(requests.classes.get(&Class::LateOriginal), None, "{:?}", requests.classes);
+    assert_eq!((requests.retransmits, requests.losses.upstream), (3, Some([3, 3])));
+    assert!(report.head.findings.iter().all(|finding| finding.id != "reorder.nak"));
+}
+
+/// A switch cuts packets, or those between two taps: none of them is lost, and what comes whole was sent again.
+#[test]
+fn what_is_asked_for_because_it_was_trimmed_is_not_lost() {
+    for taps in [1, 2] {
+        let report = three_asked_for(|frame| Some(trimmed(frame, 128)), taps);
+        let flow = report.flows.iter().find(|flow| flow.dest_qp == 0x11).unwrap();
+        let requests = &flow.requests;
+        assert_eq!(requests.classes.get(&Class::LateOriginal), None, "{taps}: {:?}", requests.classes);
+        assert_eq!((requests.retransmits, requests.classes[&Class::Trimmed]), (3, 3), "{taps}");
+        assert_eq!(requests.losses.trimmed, Some([3, 3]), "{taps}");
+        assert_eq!(requests.losses.upstream.map(|[least, _]| least), Some(0), "{taps}");
+        assert_eq!(requests.losses.downstream.map(|[least, _]| least), Some(0), "{taps}");
+        assert_eq!(requests.spurious, Some(0), "{taps}");
+        assert!(report.episodes.iter().all(|episode| episode.location == Location::Trimmed), "{taps}");
+    }
+}
+
+/// Nothing is behind it, and yet it was sent before.
+#[test]
+fn what_comes_behind_its_own_stump_was_sent_again() {
+    let mut frames: Vec<Vec<u8>> = (0..8).map(|psn| write(psn, 8)).collect();
+    let last = frames[7].clone();
+    frames[7] = trimmed(&last, 128);
+    frames.extend([acknowledge(7, Syndrome::PSN_SEQUENCE_ERROR), last, acknowledge(7, Syndrome::ACK)]);
+    for options in [Options::default(), Options { reference: true, ..Options::default() }] {
+        let report = analyze(&frames, options);
+        let flow = report.flows.iter().find(|flow| flow.dest_qp == 0x11).unwrap();
+        let requests = &flow.requests;
+        assert_eq!(
+            (requests.retransmits, requests.losses.trimmed),
+            (1, Some([1, 1])),
+            "{:?}",
+            requests.classes
+        );
+        assert_eq!((requests.losses.upstream, requests.losses.capture), (Some([0, 0]), Some([0, 0])));
+        assert_eq!(flow.goodput_bytes, 8 * 1024);
+    }
+}
+
+/// In SRv6, an IP header is right around that of the packet. No mirror cuts so: whichever lengths are new, it was trimmed.
+#[test]
+fn what_is_trimmed_in_srv6_is_trimmed() {
+    let text = "eth / ipv6 dst=fcbb::1 / ipv6 / udp / bth opcode=7 psn=5 / payload 1024";
+    let whole = rdmawire::craft::recipe::parse(text).unwrap().build().to_vec();
+    let state = |frame: &[u8]| {
+        let d = dissect(Link::ETHERNET, frame, frame.len() as u32);
+        assert!(!d.is_cut(), "{d:?}");
+        icrc::verify(&d)
+    };
+    assert_eq!(state(&whole), State::Good);
+    let mut cut = whole[..160].to_vec();
+    assert_eq!(state(&cut), State::Trimmed);
+    cut[18..20].copy_from_slice(&(160 - 54_u16).to_be_bytes());
+    assert_eq!(state(&cut), State::Trimmed);
+    // What the capture cut is not.
+    let d = dissect(Link::ETHERNET, &whole[..160], whole.len() as u32);
+    assert_eq!(icrc::verify(&d), State::Unchecked);
+}

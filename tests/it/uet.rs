@@ -484,3 +484,38 @@ fn return_codes_in_requests_are_of_those_they_answer() {
     let [one] = codes[..] else { panic!("{codes:?}") };
     assert_eq!((&*one.src, one.spdcid, one.code), ("10.0.0.1", Some(7), 0x1c));
 }
+
+/// Some switches write no length anew: what is short of what both lengths say, where longer packets were seen, was trimmed.
+#[test]
+fn requests_that_were_trimmed_without_new_lengths_count() {
+    let mut analysis = Analysis::new(Options::default());
+    for n in 0..6 {
+        let mut frame = made(&there(n, "", 64)).build().to_vec();
+        if n == 3 {
+            frame.truncate(frame.len() - 40);
+        }
+        let (time, wire_len) = (Time(i64::from(n) * 1000), frame.len() as u32);
+        analysis.push(&Record { time, link: Link::ETHERNET, interface: 0, wire_len, frame: &frame });
+    }
+    let report = analysis.finish();
+    let [row] = &report.head.uet[..] else { panic!("{:?}", report.head.uet) };
+    assert_eq!((row.packets, row.trimmed, row.payload_bytes), (Some(6), Some(1), Some(5 * 64)));
+}
+
+/// What a switch makes of idempotent requests between two taps, each counts once.
+#[test]
+fn marks_of_idempotent_requests_between_taps_count_once() {
+    let mut analysis = Analysis::new(Options::default());
+    (0..3).for_each(|tap| analysis.interface(tap, format!("tap{tap}"), None));
+    for n in 0..4 {
+        for tap in 0..3u16 {
+            let ecn = if n == 1 && tap > 0 { "ecn=3" } else { "" };
+            let frame = made(&rudi(n, "").replace("ipv4", &format!("ipv4 {ecn}"))).build();
+            let (time, wire_len) = (Time(i64::from(n) * 1000 + i64::from(tap) * 100), frame.len() as u32);
+            analysis.push(&Record { time, link: Link::ETHERNET, interface: tap, wire_len, frame: &frame });
+        }
+    }
+    let report = analysis.finish();
+    let [row] = &report.head.uet[..] else { panic!("{:?}", report.head.uet) };
+    assert_eq!((row.packets, row.ce_packets, row.retransmits), (Some(4), Some(1), Some(0)));
+}

@@ -58,30 +58,55 @@ pub fn verify(d: &Dissection<'_>) -> State {
 /// switches write no length anew.
 #[cold]
 fn has_trimmed_length(d: &Dissection<'_>) -> bool {
-    let is_longer = |kind: Kind| {
-        let says_more = |note: &Note| match note.problem {
-            Problem::Length { says, have } => note.layer == kind && says > have,
-            _ => false,
-        };
-        d.notes().iter().any(says_more)
-    };
+    let is_longer = |kind| says_more(d, kind);
     if d.notes().is_empty() || !d.has(Kind::Bth) || !is_longer(Kind::Udp) {
         return false;
     }
     let is_ip_right = d.get::<Ipv4>().is_none_or(|ip| ip.ihl() != 5 || checksum::internet(ip.bytes()) == 0);
-    let of_ip = match (d.get::<Ipv4>(), d.get::<Ipv6>()) {
-        (Some(ip), _) => ip.total_len().checked_sub(u16::from(ip.ihl()) * 4),
-        (_, Some(ip)) => Some(ip.payload_len()),
-        _ => None,
-    };
+    let of_ip = len_by_ip(d);
     // In a tunnel, the lengths around the packet are right; where its own IP length says nothing, neither does UDP's.
     if d.tunnel_depth() > 0 && of_ip.is_none_or(|len| usize::from(len) < Udp::LEN + Bth::LEN) {
         return false;
     }
-    let has_old_lengths = || {
-        !d.is_cut() && d.tunnel_depth() == 0 && of_ip.is_some() && of_ip == d.get::<Udp>().map(Udp::length)
+    is_ip_right && (!(is_longer(Kind::Ipv4) || is_longer(Kind::Ipv6)) || has_old_lengths(d))
+}
+
+/// Whether the length field of this header says more bytes than there are.
+fn says_more(d: &Dissection<'_>, kind: Kind) -> bool {
+    let is_it = |note: &Note| match note.problem {
+        Problem::Length { says, have } => note.layer == kind && says > have,
+        _ => false,
     };
-    is_ip_right && (!(is_longer(Kind::Ipv4) || is_longer(Kind::Ipv6)) || has_old_lengths())
+    d.notes().iter().any(is_it)
+}
+
+/// The bytes behind the IP header, as it says.
+fn len_by_ip(d: &Dissection<'_>) -> Option<u16> {
+    match (d.get::<Ipv4>(), d.get::<Ipv6>()) {
+        (Some(ip), _) => ip.total_len().checked_sub(u16::from(ip.ihl()) * 4),
+        (_, Some(ip)) => Some(ip.payload_len()),
+        _ => None,
+    }
+}
+
+/// Whether the lengths of IP and UDP are those of a longer packet, and the capture did not cut it: it is as a switch leaves it that trims packets and writes no
+/// length anew, or only that of an IP header around it, as in SRv6.
+#[cold]
+pub fn has_old_lengths(d: &Dissection<'_>) -> bool {
+    let of_ip = len_by_ip(d);
+    (says_more(d, Kind::Ipv4) || says_more(d, Kind::Ipv6))
+        && !d.is_cut()
+        && (d.tunnel_depth() == 0 || is_in_ip(d))
+        && of_ip.is_some()
+        && of_ip == d.get::<Udp>().map(Udp::length)
+}
+
+/// Whether another IP header is right around that of the packet.
+fn is_in_ip(d: &Dissection<'_>) -> bool {
+    let Some(own) = d.offset(Kind::Ipv4).or_else(|| d.offset(Kind::Ipv6)) else { return false };
+    let layers = d.layers();
+    let around = layers.iter().take_while(|layer| layer.at as usize != own).last();
+    around.is_some_and(|layer| matches!(layer.kind, Kind::Ipv4 | Kind::Ipv6 | Kind::Ipv6Extension))
 }
 
 /// The right ICRC of the frame, in wire order. `None` if the packet's end is not known or was not captured, and where no source

@@ -7,7 +7,7 @@ use crate::{
         metric::{
             KnownFlow, bit_rate,
             paths::{Carried, OfFlow, in_order},
-            sprayed::{Entropy, Refused, Said, Sent, Sprayed},
+            sprayed::{Entropy, Fit, Refused, Said, Sent, Sprayed},
         },
         model::{Address, FlowId},
         packet::Facts,
@@ -27,11 +27,35 @@ const SHARE: usize = 8;
 /// Packets of the receive window, in one unit of its field.
 const WINDOW_UNIT: u64 = 128;
 const BITS_OF_PSN: u32 = 24;
+/// Queue pairs whose answers are counted before it is known of which connection they are.
+const MAX_UNKNOWN: usize = 64;
 
 /// All connections, by the flow of their WRITEs.
 #[derive(Default, crate::stored::Stored)]
 pub(crate) struct Mrc {
     connections: BTreeMap<FlowId, Connection>,
+    unknown: Vec<Unknown>,
+}
+
+/// Answers to a queue pair that sends the WRITEs of one of several connections: which, is not known yet.
+#[derive(crate::stored::Stored)]
+struct Unknown {
+    src: Address,
+    dst: Address,
+    qp: u32,
+    row: MrcCounts,
+}
+
+/// A SACK or a NACK, as far as it tells of which connection it is: where it goes, and which packet it is of.
+#[derive(Clone, Copy)]
+struct Answer {
+    src: Address,
+    dst: Address,
+    qp: u32,
+    /// The number that its sender has for the connection: of some adapters the low bits of its queue pair's.
+    sender: u16,
+    psn: Psn,
+    entropy: u32,
 }
 
 #[derive(crate::stored::Stored)]
@@ -39,6 +63,8 @@ struct Connection {
     src: Address,
     dst: Address,
     dest_qp: u32,
+    /// The queue pair that sends its WRITEs: answers go there.
+    source_qp: Option<u32>,
     sprayed: Sprayed,
     received: Received,
     row: MrcCounts,
@@ -68,10 +94,13 @@ struct MrcCounts {
     cut_sacks: u64,
     cut_nacks: u64,
     perhaps_cut: bool,
+    /// There are others of this connection, or of another one.
+    perhaps_more: bool,
 }
 
 heap! {
-    Mrc { connections }
+    Mrc { connections, unknown }
+    Unknown {}
     Connection { sprayed }
 }
 
@@ -91,6 +120,7 @@ impl Mrc {
             return false;
         };
         let (time, interface) = (facts.time(), facts.interface());
+        let answer_of = |psn, sender, entropy| Answer { src, dst, qp: qp.0, sender, psn, entropy };
         match facts.opcode().operation() {
             Some(Operation::Write) => {
                 let most = max_memory / SHARE / Sprayed::BYTES;
@@ -102,26 +132,36 @@ impl Mrc {
             }
             Some(Operation::Sack) => {
                 let Some(seth) = d.get::<Seth>() else {
-                    self.on_cut_answer([src, dst], |row| &mut row.cut_sacks);
+                    self.on_cut_answer([src, dst], qp.0, |row| &mut row.cut_sacks);
                     return false;
                 };
-                if let Some(connection) = self.answered([src, dst], seth.cack_psn()) {
-                    if !connection.sprayed.takes_answers(interface) {
-                        return true;
+                // What answers a probe names no packet.
+                let psn = if seth.pr() { seth.cack_psn() } else { seth.ack_psn() };
+                let answer = answer_of(psn, seth.spdcid().0, seth.entropy().0);
+                match self.answered(&answer) {
+                    Ok(connection) => {
+                        if !connection.sprayed.takes_answers(interface) {
+                            return true;
+                        }
+                        connection.on_sack(seth, d.get::<CcState>(), time);
                     }
-                    connection.on_sack(seth, d.get::<CcState>(), time);
+                    Err(Ambiguous) => self.keep(&answer, |row| row.sack(seth)),
                 }
             }
             Some(Operation::Nack) => {
                 let Some(neth) = d.get::<Neth>() else {
-                    self.on_cut_answer([src, dst], |row| &mut row.cut_nacks);
+                    self.on_cut_answer([src, dst], qp.0, |row| &mut row.cut_nacks);
                     return false;
                 };
-                if let Some(connection) = self.answered([src, dst], neth.nack_psn()) {
-                    if !connection.sprayed.takes_answers(interface) {
-                        return true;
+                let answer = answer_of(neth.nack_psn(), neth.spdcid().0, neth.entropy().0);
+                match self.answered(&answer) {
+                    Ok(connection) => {
+                        if !connection.sprayed.takes_answers(interface) {
+                            return true;
+                        }
+                        connection.on_nack(neth);
                     }
-                    connection.on_nack(neth);
+                    Err(Ambiguous) => self.keep(&answer, |row| row.nack(neth)),
                 }
             }
             Some(Operation::Probe) => {
@@ -137,14 +177,102 @@ impl Mrc {
         false
     }
 
-    /// The connection that a packet from `src` to `dst` answers: of those in the other direction, the one whose PSNs are nearest.
-    fn answered(&mut self, [src, dst]: [Address; 2], psn: Psn) -> Option<&mut Connection> {
-        let of_ends = self.connections.values_mut().filter(|one| (one.src, one.dst) == (dst, src));
-        of_ends.min_by_key(|one| one.sprayed.distance(psn.0))
+    /// The connection that a packet answers: the one whose WRITEs come from the queue pair that it goes to. WRITEs do not say which that is: of the connections
+    /// in the other direction, it is the only one that has sent such a packet.
+    fn answered(&mut self, answer: &Answer) -> Result<&mut Connection, Ambiguous> {
+        let id = match self.bound(answer) {
+            Some(id) => Some(id),
+            None => self.bind(answer),
+        };
+        id.and_then(|id| self.connections.get_mut(&id)).ok_or(Ambiguous)
     }
 
-    /// An answer of which no more was captured than its operation code. It does not say which connection it is of.
-    fn on_cut_answer(&mut self, [src, dst]: [Address; 2], count: fn(&mut MrcCounts) -> &mut u64) {
+    fn bound(&mut self, answer: &Answer) -> Option<FlowId> {
+        let is_it = |one: &mut Connection| {
+            one.has_ends(answer) && one.source_qp == Some(answer.qp) && one.fits(answer, Fit::Near)
+        };
+        self.connections.iter_mut().find_map(|(&id, one)| is_it(one).then_some(id))
+    }
+
+    /// Finds the connection by what the answer says, and remembers it if that is proof.
+    fn bind(&mut self, answer: &Answer) -> Option<FlowId> {
+        // Numbers that are not those of queue pairs are like one of these by chance, hardly ever.
+        let is_named = |one: &mut Connection| {
+            answer.sender != 0
+                && one.dest_qp as u16 == answer.sender
+                && one.has_ends(answer)
+                && one.fits(answer, Fit::Near)
+        };
+        let mut named = self.connections.iter_mut().filter_map(|(&id, one)| is_named(one).then_some(id));
+        if let (Some(id), None) = (named.next(), named.next()) {
+            drop(named);
+            self.now_known(id, answer);
+            return Some(id);
+        }
+        for step in [Fit::Near, Fit::Sent, Fit::Path] {
+            let is_one = |one: &mut Connection| {
+                let is_open = one.source_qp.is_none_or(|qp| qp == answer.qp);
+                is_open && one.has_ends(answer) && one.fits(answer, step)
+            };
+            let mut fitting = self.connections.iter_mut().filter_map(|(&id, one)| is_one(one).then_some(id));
+            match (fitting.next(), fitting.next()) {
+                // Of one alone, answers may come that the tap did not see sent.
+                (Some(one), None) => {
+                    drop(fitting);
+                    if let Some(connection) = self.connections.get_mut(&one)
+                        && connection.fits(answer, Fit::Sent)
+                    {
+                        self.now_known(one, answer);
+                    }
+                    return Some(one);
+                }
+                (Some(_), Some(_)) => {}
+                (None, _) => break,
+            }
+        }
+        let mut of_ends = self.connections.iter().filter(|(_, one)| one.has_ends(answer));
+        let (only, other) = (of_ends.next(), of_ends.next());
+        only.filter(|_| other.is_none()).map(|(&id, _)| id)
+    }
+
+    /// It is known of which connection the answers to a queue pair are, also those that came before.
+    fn now_known(&mut self, id: FlowId, answer: &Answer) {
+        for other in self.connections.values_mut() {
+            if other.has_ends(answer) && other.source_qp == Some(answer.qp) {
+                other.source_qp = None;
+            }
+        }
+        let Some(connection) = self.connections.get_mut(&id) else { return };
+        connection.source_qp = Some(answer.qp);
+        if let Some(at) = self.unknown.iter().position(|unknown| unknown.is_to(answer)) {
+            connection.row.add(&self.unknown.swap_remove(at).row);
+        }
+    }
+
+    /// An answer of which it is not known yet which connection it is of.
+    fn keep(&mut self, answer: &Answer, count: impl FnOnce(&mut MrcCounts)) {
+        if let Some(unknown) = self.unknown.iter_mut().find(|unknown| unknown.is_to(answer)) {
+            return count(&mut unknown.row);
+        }
+        let &Answer { src, dst, qp, .. } = answer;
+        if !self.connections.values().any(|one| one.has_ends(answer)) {
+            return;
+        }
+        if self.unknown.len() == MAX_UNKNOWN {
+            let open = self.connections.values_mut().filter(|one| one.has_ends(answer));
+            return open.for_each(|one| one.row.perhaps_more = true);
+        }
+        let mut row = MrcCounts::default();
+        count(&mut row);
+        self.unknown.push(Unknown { src, dst, qp, row });
+    }
+
+    /// An answer of which no more was captured than its operation code. It says which queue pair it goes to.
+    fn on_cut_answer(&mut self, [src, dst]: [Address; 2], qp: u32, count: fn(&mut MrcCounts) -> &mut u64) {
+        let is_known = |one: &&mut Connection| (one.src, one.dst, one.source_qp) == (dst, src, Some(qp));
+        if let Some(known) = self.connections.values_mut().find(is_known) {
+            return *count(&mut known.row) += 1;
+        }
         let mut of_ends = self.connections.values_mut().filter(|one| (one.src, one.dst) == (dst, src));
         let Some(first) = of_ends.next() else { return };
         let mut is_one = true;
@@ -170,10 +298,53 @@ impl Mrc {
         let (mut rows, mut paths) = (Vec::new(), Vec::new());
         for (&id, connection) in &self.connections {
             let flow = known(id).map(|known| known.index);
-            rows.push(connection.row(flow));
+            // Those that nothing told apart are of one of the connections whose queue pair is not known.
+            let is_one = |unknown: &Unknown| {
+                (unknown.src, unknown.dst) == (connection.dst, connection.src)
+                    && connection.source_qp.is_none()
+            };
+            let has_more = connection.row.perhaps_more || self.unknown.iter().any(is_one);
+            rows.push(connection.row(flow, has_more));
             paths.extend(connection.paths(flow));
         }
         (rows, in_order(paths))
+    }
+}
+
+/// Nothing tells of which connection an answer is.
+struct Ambiguous;
+
+impl Unknown {
+    fn is_to(&self, answer: &Answer) -> bool {
+        (self.src, self.dst, self.qp) == (answer.src, answer.dst, answer.qp)
+    }
+}
+
+impl MrcCounts {
+    fn sack(&mut self, seth: &Seth) {
+        self.sacks += 1;
+        // What it says of a path is of the entropy value in it, whatever it answers.
+        self.skip_once += u64::from(seth.m() == PathMark(1));
+        self.skip_always += u64::from(seth.m() == PathMark(2));
+        self.probe_answers += u64::from(seth.pr());
+    }
+
+    fn nack(&mut self, neth: &Neth) {
+        self.nacks += 1;
+        let is_last_hop = neth.reason() == NackReason::TRIMMED_LAST_HOP;
+        self.nacks_last_hop += u64::from(is_last_hop);
+        self.nacks_trimmed += u64::from(is_last_hop || neth.reason() == NackReason::TRIMMED);
+    }
+
+    /// Those of answers that came before it was known that they are of it.
+    fn add(&mut self, other: &MrcCounts) {
+        self.sacks += other.sacks;
+        self.nacks += other.nacks;
+        self.nacks_trimmed += other.nacks_trimmed;
+        self.nacks_last_hop += other.nacks_last_hop;
+        self.skip_once += other.skip_once;
+        self.skip_always += other.skip_always;
+        self.probe_answers += other.probe_answers;
     }
 }
 
@@ -209,10 +380,20 @@ impl Connection {
             src,
             dst,
             dest_qp,
+            source_qp: None,
             sprayed: Sprayed::new(BITS_OF_PSN, first.psn().0, first.time()),
             received: Received::default(),
             row: MrcCounts::default(),
         }
+    }
+
+    /// Whether an answer goes from its receiver to its sender.
+    fn has_ends(&self, answer: &Answer) -> bool {
+        (self.src, self.dst) == (answer.dst, answer.src)
+    }
+
+    fn fits(&mut self, answer: &Answer, step: Fit) -> bool {
+        self.sprayed.fits(answer.psn.0, answer.entropy, step)
     }
 
     /// Returns whether another tap had recorded it.
@@ -240,19 +421,15 @@ impl Connection {
     }
 
     fn on_sack(&mut self, seth: &Seth, state: Option<&CcState>, time: i64) {
-        self.row.sacks += 1;
+        self.row.sack(seth);
         self.sprayed.window = u64::from(seth.mpr()) * WINDOW_UNIT;
         if seth.cc_type() == 0
             && let Some(state) = state
         {
             self.received.add(state.rcvd_bytes(), time);
         }
-        // What it says of a path is of the entropy value in it, whatever it answers.
         let mark = seth.m();
-        self.row.skip_once += u64::from(mark == PathMark(1));
-        self.row.skip_always += u64::from(mark == PathMark(2));
         if seth.pr() {
-            self.row.probe_answers += 1;
             if mark == PathMark(2) {
                 self.sprayed.on_skipped(seth.entropy().0, time);
             }
@@ -269,16 +446,14 @@ impl Connection {
     }
 
     fn on_nack(&mut self, neth: &Neth) {
-        self.row.nacks += 1;
-        let is_last_hop = neth.reason() == NackReason::TRIMMED_LAST_HOP;
-        let is_trimmed = is_last_hop || neth.reason() == NackReason::TRIMMED;
-        self.row.nacks_last_hop += u64::from(is_last_hop);
-        self.row.nacks_trimmed += u64::from(is_trimmed);
+        self.row.nack(neth);
+        let is_trimmed = matches!(neth.reason(), NackReason::TRIMMED | NackReason::TRIMMED_LAST_HOP);
         self.sprayed
             .on_refused(neth.nack_psn().0, if is_trimmed { Refused::Trimmed } else { Refused::Otherwise });
     }
 
-    fn row(&self, flow: Option<usize>) -> MrcConnection {
+    /// `has_more`: there are answers that are perhaps of it.
+    fn row(&self, flow: Option<usize>, has_more: bool) -> MrcConnection {
         let (row, sprayed) = (&self.row, &self.sprayed);
         let sums = &sprayed.sums();
         let mut why = Why::new();
@@ -286,16 +461,14 @@ impl Connection {
             why.extend(fields.iter().filter(|_| !is_known).map(|&field| (field.into(), reason)));
             move |n: u64| is_known.then_some(n)
         };
-        let is_sure = !row.perhaps_cut;
-        let of_answers = known(is_sure, Reason::Truncated, &["sacks", "nacks"]);
-        let of_nacks = known(
-            is_sure && row.cut_nacks == 0,
-            Reason::Truncated,
-            &["nacks_trimmed", "nacks_trimmed_last_hop"],
-        );
+        let is_sure = !row.perhaps_cut && !has_more;
+        let cause = if has_more { Reason::SeveralConnections } else { Reason::Truncated };
+        let of_answers = known(is_sure, cause, &["sacks", "nacks"]);
+        let of_nacks =
+            known(is_sure && row.cut_nacks == 0, cause, &["nacks_trimmed", "nacks_trimmed_last_hop"]);
         let of_sacks = known(
             is_sure && row.cut_sacks == 0,
-            Reason::Truncated,
+            cause,
             &["skip_once", "skip_always", "after_skip", "probe_answers", "completed"],
         );
         MrcConnection {

@@ -7,11 +7,16 @@ use crate::{analyze::track::distribution::Totals, heap::heap};
 /// PSNs of which transmissions are remembered.
 const REMEMBERED: usize = 1 << 11;
 
+/// Taps on a path, without the first one.
+const MAX_TAPS: usize = 4;
+
 /// The transmissions of a flow, by their paths: places in the list of the flow. Without a second tap it is empty.
 #[derive(Clone, Debug, Default, crate::stored::Stored)]
 pub(crate) struct Crossings {
     /// The interface of the last tap.
     far: Option<u16>,
+    /// The interfaces of taps that are not the first one.
+    taps: Vec<u16>,
     /// The last two transmissions of each PSN at the first tap, the newer one first.
     ring: Vec<[Passed; 2]>,
     paths: Vec<Crossed>,
@@ -22,6 +27,8 @@ pub(crate) struct Crossings {
 #[derive(Clone, Copy, Debug, Default, crate::stored::Stored)]
 struct Crossed {
     arrived: u64,
+    /// At each of these taps.
+    arrived_at: [u64; MAX_TAPS],
     transit: Totals,
     /// How many passed the first tap, and of these, how many behind the newest one that arrived.
     sent: u8,
@@ -49,7 +56,7 @@ enum Fate {
 }
 
 heap! {
-    Crossings { ring, paths }
+    Crossings { taps, ring, paths }
     Passed {}
     Crossed {}
 }
@@ -82,9 +89,9 @@ impl Crossings {
         self.far.is_some()
     }
 
-    /// Whether this is the interface of the last tap.
-    pub(crate) fn end_at(&self, interface: u16) -> bool {
-        self.far == Some(interface)
+    /// Whether this is the interface of a tap behind the first one.
+    pub(crate) fn pass(&self, interface: u16) -> bool {
+        self.taps.contains(&interface)
     }
 
     /// A packet comes to the first tap.
@@ -107,6 +114,14 @@ impl Crossings {
         if self.paths.len() <= path {
             self.paths.resize(path + 1, Crossed::default());
         }
+        let tap = self.taps.iter().position(|&tap| tap == interface);
+        if tap.is_none() && self.taps.len() < MAX_TAPS {
+            self.taps.push(interface);
+        }
+        let tap = tap.or_else(|| self.taps.iter().position(|&tap| tap == interface));
+        if let Some(tap) = tap {
+            self.paths[path].arrived_at[tap] += 1;
+        }
         let slot = &mut self.ring[psn as usize % REMEMBERED];
         let is_it = |one: &Passed| one.is(psn, path);
         let is_beyond = slot.iter().any(|one| is_it(one) && one.fate == Fate::Arrived)
@@ -115,9 +130,12 @@ impl Crossings {
             Some(far) if far == interface => {}
             // What has arrived comes to a tap behind.
             Some(_) if is_beyond => {
+                // What came there before it was known to be behind arrived, too.
                 for path in &mut self.paths {
-                    *path = Crossed { sent: path.sent, behind: path.behind, ..Crossed::default() };
+                    let arrived = tap.map_or(0, |tap| path.arrived_at[tap]);
+                    *path = Crossed { arrived, transit: Totals::default(), ..*path };
                 }
+                self.paths[path].arrived -= u64::from(tap.is_some());
                 self.far = Some(interface);
             }
             Some(_) => return,

@@ -373,11 +373,11 @@ impl Many {
 
     fn packet(&mut self, port: u16, packet: &Facts, place: &Placed) {
         let at = self.place(port);
-        // What comes to the last tap passed the first one, whatever it looks like.
+        // What comes to another tap passed the first one, whatever it looks like.
         if self.tallies[at].interface.is_elsewhere(packet.interface())
             && place.space == Some(Direction::Request)
             && !matches!(place.class, Some(Class::Corrupt | Class::Trimmed))
-            && self.crossings.end_at(packet.interface())
+            && self.crossings.pass(packet.interface())
         {
             if place.class.is_none() && self.elsewhere.len() < MAX_STALE {
                 self.elsewhere.push(place.frame);

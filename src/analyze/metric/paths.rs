@@ -222,6 +222,8 @@ pub(crate) struct BehindTap {
     lost: u64,
     is_told: bool,
     late: u64,
+    /// So many were trimmed.
+    trimmed: u64,
 }
 
 impl BehindTap {
@@ -231,7 +233,13 @@ impl BehindTap {
         let late = tallies.iter().map(|tally| tally.proven_late).sum();
         let doubtful = tallies.iter().map(|tally| tally.doubtful).sum::<u64>();
         let lost = lost.sum::<u64>().saturating_sub(doubtful);
-        Some(BehindTap { lost, is_told, late }).filter(|_| is_told || late > 0 || doubtful > 0)
+        let trimmed = tallies.iter().map(|tally| tally.trimmed).sum();
+        Some(BehindTap { lost, is_told, late, trimmed }).filter(|_| is_told || late > 0 || doubtful > 0)
+    }
+
+    /// Of so many retransmissions of what was not lost behind the tap, those of what had arrived: the others had been trimmed.
+    pub(crate) fn had_arrived(&self, sent_again: u64) -> u64 {
+        sent_again.saturating_sub(self.trimmed)
     }
 
     /// The bounds of what was lost behind the tap, of those that are known without this.
@@ -464,12 +472,18 @@ fn judge_once(paths: &[Tally], is_lost_before: bool, end: u64) -> Vec<PathState>
         let is_dead = path.lost_in_a_row >= SILENT || path.lost >= SILENT && path.lost * 10 >= sent * 9;
         // A path that loses now and then is left by its sender, and is not dead.
         let now_and_then = if is_silent { path.lost.saturating_sub(path.lost_in_a_row) } else { path.lost };
+        // Where what had arrived is sent again too, and not all of that shows, what is sent again of a bad path is more than of others.
+        let again = path.lost + path.proven_late + path.perhaps_late;
+        let share = sent as f64 / (sent + others).max(1) as f64;
+        let is_more = proven == 0 || is_significant(again, lost + proven, share, n);
         // What its sender repeated had only been late, mostly.
         let is_late = path.proven_late > 2 * path.lost
+            && is_more
             && stands_out(path.proven_late + path.perhaps_late, proven, path.packets)
             || path.late * 5 >= path.packets
                 && path.late > 2 * path.lost
                 && stands_out(path.late, late, path.packets);
+        let is_lossy = is_more && stands_out(now_and_then, lost, sent);
         let is_slow = is_slow(&path.transit, &transit, others_most(path));
         let answers_are_slow = is_slower(&path.rtts, &rtts);
         let is_marked = stands_out(path.marked, marked, path.packets);
@@ -478,7 +492,7 @@ fn judge_once(paths: &[Tally], is_lost_before: bool, end: u64) -> Vec<PathState>
             () if is_dead => PathState::Dead,
             // What is trimmed is lost, too.
             () if stands_out(path.trimmed, trimmed, sent) => PathState::Trimming,
-            () if stands_out(now_and_then, lost, sent) => PathState::Lossy,
+            () if is_lossy => PathState::Lossy,
             () if is_slow || is_silent && answers_are_slow && path.lost_in_a_row < FEW => PathState::Slow,
             // What came to the last tap went on.
             () if is_silent && !is_marked && (path.transit.count == 0 || path.lost_in_a_row > 0) => {

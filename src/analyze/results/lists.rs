@@ -158,8 +158,8 @@ impl<'a> Index<'a> {
             row.requests.losses.downstream = Some(now);
             let episodes = &mut row.requests.loss_episodes.downstream;
             *episodes = (*episodes).min(now[1]);
-            let arrived =
-                |spurious: u64| (spurious + most - now[1]).min(row.requests.retransmits.max(spurious));
+            let needless = known.had_arrived(most - now[1]);
+            let arrived = |spurious: u64| (spurious + needless).min(row.requests.retransmits.max(spurious));
             row.requests.spurious = row.requests.spurious.map(arrived);
         }
     }

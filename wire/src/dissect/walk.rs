@@ -73,6 +73,7 @@ pub(super) fn walk<V: Visitor>(frame: &[u8], link: Link, wire_len: u32, options:
         metadata: MAX_METADATA,
         known: false,
         is_fragment: false,
+        is_ip_in_ip: false,
         vcrc: 0,
         body: None,
     };
@@ -104,6 +105,8 @@ struct Walk<'f, 'v, V> {
     known: bool,
     /// An IP header says that the rest of its packet is in other frames.
     is_fragment: bool,
+    /// The innermost tunnel is an IP header, as in SRv6: that of no mirror.
+    is_ip_in_ip: bool,
     /// Where the VCRC is; 0 if there is none.
     vcrc: usize,
     body: Option<Body>,
@@ -191,7 +194,7 @@ impl<'f, V: Visitor> Walk<'f, '_, V> {
         // packet has its headers, which say how long it is. But a mirror writes no inner length anew: where IP's is right and UDP's is not, a
         // switch trimmed the packet before.
         let is_trimmed = layer == Kind::Udp && matches!(self.end_by, Limit(Some(Kind::Ipv4 | Kind::Ipv6)));
-        let is_cut = self.depth > 0 && !is_trimmed || self.is_fragment;
+        let is_cut = self.depth > 0 && !is_trimmed && !self.is_ip_in_ip || self.is_fragment;
         if is_cut && from + says > self.end {
             let have = clip(self.limit_at() - from.min(self.limit_at()));
             self.captured = self.limit_at();
@@ -332,7 +335,7 @@ impl<'f, V: Visitor> Walk<'f, '_, V> {
             return None;
         }
         self.depth += 1;
-        self.known = false;
+        (self.known, self.is_ip_in_ip) = (false, false);
         self.vcrc = 0;
         self.visitor.tunnel(self.at, self.end).then_some(())
     }

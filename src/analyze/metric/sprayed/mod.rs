@@ -42,6 +42,8 @@ pub(crate) struct Sprayed {
     bits: u32,
     /// One past the highest PSN up to which all have arrived, as SACKs say; `None` before the first.
     acked: Option<u64>,
+    /// One past the highest PSN that has arrived, as they say.
+    newest: u64,
     /// The last packet, if it was a retransmission.
     last_again: Option<u64>,
     begin: i64,
@@ -56,6 +58,8 @@ pub(crate) struct Sprayed {
     /// From a packet to the acknowledgement that it caused, without retransmissions.
     ack_rtt: Distribution,
     min_rtt: Option<u64>,
+    /// When the packet came that caused the last SACK.
+    cause: Option<u32>,
     /// Answers that name the packet that caused them.
     answers: u64,
     completion: Distribution,
@@ -163,6 +167,17 @@ pub(crate) struct Said {
     pub(crate) entropy: Option<u32>,
 }
 
+/// What tells of which requests an answer is, each step more than the one before.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fit {
+    /// PSNs near this one were sent.
+    Near,
+    /// The tap saw this one.
+    Sent,
+    /// It took this path.
+    Path,
+}
+
 /// Why a packet was not taken.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refused {
@@ -200,6 +215,7 @@ impl Sprayed {
             ahead: 0,
             bits,
             acked: None,
+            newest: 0,
             last_again: None,
             begin,
             ring: vec![Slot::default(); REMEMBERED],
@@ -210,6 +226,7 @@ impl Sprayed {
             messages: VecDeque::new(),
             ack_rtt: Distribution::default(),
             min_rtt: None,
+            cause: None,
             answers: 0,
             completion: Distribution::default(),
             window: 0,
@@ -217,9 +234,15 @@ impl Sprayed {
         }
     }
 
-    /// How far a PSN is from the highest one.
-    pub(crate) fn distance(&self, psn: u32) -> u64 {
-        self.unwrap(psn).abs_diff(self.hi)
+    /// Whether a packet with this PSN, on a path with this entropy value, may have been sent, as far as the step tells.
+    pub(crate) fn fits(&mut self, psn: u32, entropy: u32, step: Fit) -> bool {
+        let x = self.unwrap(psn);
+        let path = self.slot(x).and_then(|slot| slot.way());
+        match step {
+            Fit::Near => x.abs_diff(self.hi) <= REMEMBERED as u64,
+            Fit::Sent => path.is_some(),
+            Fit::Path => path.is_some_and(|at| self.ways.get_mut(at).has(entropy)),
+        }
     }
 
     /// Of all numbers that are this PSN, the nearest to the highest one.
@@ -269,6 +292,9 @@ impl Sprayed {
             return true;
         }
         // A NACK will tell of it too.
+        if slot.has(TRIMMED) {
+            return true;
+        }
         way.tally.trimmed += 1;
         self.sums.trimmed += 1;
         if let Some(slot) = self.slot(x) {
@@ -318,16 +344,19 @@ impl Sprayed {
             self.hi = x;
         }
         let since = self.since_begin(carried.time);
-        // Without the bit, a hole is a loss only beyond the reordering that there was.
-        let is_far = self.sums.reordered > 0 && hi.saturating_sub(x + 1) > self.sums.max_extent;
+        // Without the bit, a hole is a loss only if what fills it took another path than the one whose turn it was.
+        let is_out_of_turn = !is_rtx && x < hi && self.is_out_of_turn(x, at, since);
         let is_behind_one = is_ordered && self.last_again.is_some_and(|last| last + 1 == x);
+        let knows_bit = self.sums.rtx > 0;
         let Some(slot) = self.slot(x) else { return is_rtx };
         let before = *slot;
         let is_known = before.path > 0 || before.has(NACKED_TRIMMED | REFUSED);
-        let is_again = is_known || before.shown >= SHOWN && (is_rtx || is_far);
+        let is_again = is_known || before.shown >= SHOWN && (is_rtx || is_out_of_turn);
         let is_late = before.has(LOST_BEFORE) && !is_rtx;
         // What SACKs show missing, and does not say that it is a retransmission, was late.
-        let again = if is_rtx || is_known && !is_late { RESENT } else { 0 };
+        // A sender that never says so may not know the bit.
+        let is_unsaid = is_again && !knows_bit;
+        let again = if is_rtx || (is_known || is_unsaid) && !is_late { RESENT } else { 0 };
         let trimmed = if is_trimmed { TRIMMED } else { 0 };
         let (lost_on, lost_time) = if is_late { (at as u16 + 1, since) } else { (before.path, before.time) };
         let lost_before = match is_late || again != 0 {
@@ -378,6 +407,18 @@ impl Sprayed {
             }
         }
         again != 0
+    }
+
+    /// Whether a packet that was missing comes on another path than the one whose turn it was, and after what was shown to be missing could be sent again.
+    fn is_out_of_turn(&mut self, x: u64, at: usize, since: u32) -> bool {
+        let is_missing = self.slot(x).is_some_and(|slot| slot.path == 0 && slot.shown >= SHOWN);
+        let Some(shortest) = self.min_rtt.filter(|_| is_missing) else { return false };
+        let is_soon = |behind: u32| u64::from(since.wrapping_sub(behind)) < shortest;
+        if self.sent_once(x + 1).is_none_or(is_soon) {
+            return false;
+        }
+        let [first, next] = [x.wrapping_sub(1), x + 1].map(|x| self.first_way(x));
+        self.turns.between(first, next, Place(x as u32)).is_some_and(|there| there != at)
     }
 
     /// When the only transmission of this PSN came, if that is known.
@@ -475,6 +516,7 @@ impl Sprayed {
         let slot = *self.slot(x)?;
         self.answers += 1;
         let hint = slot.way();
+        self.cause = hint.map(|_| slot.time);
         let named = said.entropy.and_then(|entropy| self.ways.named(entropy, hint));
         // Where the entropy value is no path of ours, it is that of the packet.
         if let Some(at) = named.or(hint) {
@@ -509,8 +551,9 @@ impl Sprayed {
                 self.was_not_lost(x, since);
             }
         }
-        // An answer for it is that it has arrived.
-        self.arrives(x, time);
+        // An answer for it is that it has arrived; if it names the path of the last transmission, that has.
+        let is_of_last = said.entropy.is_some() && named.is_some() && named == hint && named != lost_on;
+        self.arrives(x, time, is_of_last);
         rtt
     }
 
@@ -531,7 +574,7 @@ impl Sprayed {
             let is_acked = self.acked.is_some_and(|acked| x < acked);
             let Some(slot) = self.slot(x) else { continue };
             if bitmap >> bit & 1 == 1 {
-                self.arrives(x, time);
+                self.arrives(x, time, false);
             } else if !is_acked && !slot.has(ARRIVED) {
                 slot.shown = slot.shown.saturating_add(1);
                 let is_first = !slot.has(MISSED);
@@ -549,7 +592,7 @@ impl Sprayed {
         }
         let from = self.acked.unwrap_or(acked).max(acked.saturating_sub(REMEMBERED as u64));
         for x in from..acked {
-            self.arrives(x, time);
+            self.arrives(x, time, false);
         }
         self.acked = self.acked.max(Some(acked));
         while let Some(message) = self.messages.front()
@@ -562,18 +605,27 @@ impl Sprayed {
         }
     }
 
-    /// A SACK shows that this PSN has arrived: earlier than an answer to its retransmission could come, it was not lost.
-    fn arrives(&mut self, x: u64, time: i64) {
+    /// A SACK shows that this PSN has arrived: much earlier than an answer to its retransmission could come, it was not lost. `is_of_last`: the answer is to
+    /// its last transmission.
+    fn arrives(&mut self, x: u64, time: i64, is_of_last: bool) {
         let (since, shortest) = (self.since_begin(time), self.min_rtt.unwrap_or(0));
+        // To be overtaken by less than a packet of each path is nothing.
+        let is_far = self.newest > x + 1 + self.ways.len() as u64;
+        let Some(slot) = self.slot(x).copied() else { return };
+        let took = u64::from(since.wrapping_sub(slot.time));
+        // The shortest round trip seen need not be the shortest one. What was sent behind the packet that caused the SACK comes behind it, or would have to be faster
+        // than packets of its path are.
+        let is_behind = self.cause.is_some_and(|cause| slot.time.wrapping_sub(cause) as i32 > 0);
+        let usual =
+            slot.way().filter(|_| is_behind).and_then(|at| self.ways.get_mut(at).tally.rtts.spread()[1]);
+        let is_early = !is_of_last && (took < shortest * 3 / 4 || usual.is_some_and(|usual| took < usual));
         let Some(slot) = self.slot(x) else { return };
-        let is_early = u64::from(since.wrapping_sub(slot.time)) < shortest;
         let is_new = !slot.has(ARRIVED);
         let is_lost = slot.has(LOST_AFTER) && is_new;
         slot.flags |= ARRIVED;
         let once = slot.way().filter(|_| !slot.has(RESENT));
         // SACKs showed it missing when the tap had seen it, and it was not sent again.
-        let was_overtaken = is_new && slot.shown > 0 && slot.lost_before != COUNTED_LATE;
-        let took = u64::from(since.wrapping_sub(slot.time));
+        let was_overtaken = is_new && slot.shown > 0 && is_far && slot.lost_before != COUNTED_LATE;
         if let Some(at) = once {
             let tally = &mut self.ways.get_mut(at).tally;
             tally.lives(x as i64);
@@ -584,6 +636,7 @@ impl Sprayed {
         if is_lost && is_early {
             self.was_not_lost(x, since);
         }
+        self.newest = self.newest.max(x + 1);
     }
 
     /// What was taken for lost behind the tap was late.
@@ -651,11 +704,12 @@ impl Sprayed {
         self.ways.lost_unattributed()
     }
 
-    /// Of what is a retransmission by its bit or by its PSN, the share that is by both.
+    /// Of what is a retransmission by its bit or by its PSN, the share that is by both. Without answers, PSNs do not tell what was lost before the tap.
     pub(crate) fn agreement(&self) -> Option<f64> {
         let Sums { rtx, inferred, both, .. } = self.sums;
         let either = rtx + inferred - both;
-        (either > 0).then(|| both as f64 / either as f64)
+        let is_told = self.acked.is_some() || both == rtx;
+        (either > 0 && is_told).then(|| both as f64 / either as f64)
     }
 
     /// The most packets that were not acknowledged at once.

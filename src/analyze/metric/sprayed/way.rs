@@ -60,7 +60,7 @@ heap! {
 
 impl Way {
     /// Which half of a structured entropy value is the label is disputed.
-    fn has(&self, entropy: u32) -> bool {
+    pub(super) fn has(&self, entropy: u32) -> bool {
         let [label, port] = [self.entropy.label, self.entropy.port].map(u32::from);
         [label << 16 | port, port << 16 | label].contains(&entropy)
     }
@@ -167,6 +167,16 @@ impl Ways {
             }
             None => self.lost_somewhere = self.lost_somewhere.saturating_sub(1),
         }
+    }
+
+    /// One that was counted at the first tap came to another one marked.
+    pub(crate) fn marked(&mut self, at: usize) {
+        self.list[at].tally.marked += 1;
+    }
+
+    /// The same, trimmed.
+    pub(crate) fn trimmed(&mut self, at: usize) {
+        self.list[at].tally.trimmed += 1;
     }
 
     /// A packet on it was trimmed behind the tap.
@@ -278,7 +288,7 @@ impl Ways {
     /// The path on which the tap saw fewer packets than on the others, by as many as were lost before it on paths that are not known.
     fn short(&self, all: &[FlowPath]) -> Option<usize> {
         /// So many paths show how much they differ by chance.
-        const ENOUGH_PATHS: usize = 8;
+        const ENOUGH_PATHS: usize = 7;
         const DEVIATIONS: f64 = 5.0;
         let lost = self.lost_somewhere as f64;
         let is_good = |at: &usize| all[*at].state == PathState::Good && self.list[*at].skipped.is_none();

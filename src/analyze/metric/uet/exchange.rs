@@ -47,6 +47,7 @@ struct Known {
     is_answered: bool,
     is_trimmed: bool,
     is_refused: bool,
+    is_marked: bool,
 }
 
 heap! {
@@ -79,17 +80,30 @@ impl Exchange {
         self.home.is_some_and(|home| home != interface)
     }
 
-    /// Whether another interface records a request that has passed the first one, on the same path.
+    /// Whether another interface records a request that has passed the first one, on the same path. What became of it meanwhile is counted then.
     pub(super) fn comes_elsewhere(
         &mut self,
         number: u32,
         carried: &Carried,
         headers: &Headers<'_, '_>,
     ) -> bool {
-        let sent = self.known.get(&number).and_then(|known| known.sent);
-        let at = self.ways.find(headers.entropy());
-        let is_known = at.is_some_and(|at| sent.is_some_and(|(_, there)| usize::from(there) == at));
-        is_known && self.is_elsewhere(carried.interface)
+        if !self.is_elsewhere(carried.interface) {
+            return false;
+        }
+        let Some(at) = self.ways.find(headers.entropy()) else { return false };
+        let is_it = |known: &&mut Known| known.sent.is_some_and(|(_, there)| usize::from(there) == at);
+        let Some(known) = self.known.get_mut(&number).filter(is_it) else { return false };
+        if carried.is_marked && !std::mem::replace(&mut known.is_marked, true) {
+            self.sums.marked += 1;
+            self.ways.marked(at);
+        }
+        let is_trimmed = self.trims.has(Message::of(headers).as_ref(), headers.d);
+        // A NACK will tell of it too.
+        if is_trimmed && !std::mem::replace(&mut known.is_trimmed, true) {
+            self.sums.trimmed += 1;
+            self.ways.trimmed(at);
+        }
+        true
     }
 
     /// A request; `number` and whether it says that it is a retransmission, of idempotent ones.
@@ -108,14 +122,15 @@ impl Exchange {
         self.sums.trimmed += u64::from(is_trimmed);
         let at = self.ways.carries(headers.entropy(), &carried, self.sums.packets, is_trimmed);
         let is_again =
-            number.is_some_and(|(number, is_rtx)| self.place(number, is_rtx, is_trimmed, carried.time, at));
+            number.is_some_and(|(number, is_rtx)| self.place(number, is_rtx, is_trimmed, &carried, at));
         if let Some(message) = message.filter(|message| message.is_first && !is_again) {
             self.named.operation(message.opcode, message.length.unwrap_or(0).into());
         }
     }
 
     /// Returns whether it is a retransmission.
-    fn place(&mut self, number: u32, is_rtx: bool, is_trimmed: bool, time: i64, at: usize) -> bool {
+    fn place(&mut self, number: u32, is_rtx: bool, is_trimmed: bool, carried: &Carried, at: usize) -> bool {
+        let Carried { time, is_marked, .. } = *carried;
         // A number that was answered, and says no retransmission, is used anew.
         let before = self.known.get(&number).copied().filter(|known| is_rtx || !known.is_answered);
         let (is_known, is_again) = (before.is_some(), is_rtx || before.is_some());
@@ -152,6 +167,7 @@ impl Exchange {
             is_answered: before.is_some_and(|known| known.is_answered),
             is_trimmed,
             is_refused: false,
+            is_marked,
         };
         self.known.insert(number, known);
         is_again
@@ -212,6 +228,8 @@ impl Exchange {
         let of_answers = |n: u64| answered.then_some(n);
         let of_both = |n: u64| (asks && answered).then_some(n);
         let either = sums.rtx + sums.inferred - sums.both;
+        // Numbers do not tell what was lost before the tap.
+        let is_told = sums.inferred > 0;
         let [rtt_min_ns, rtt_mean_ns, rtt_max_ns] = answers.rtts.spread();
         UetContext {
             src: of.src.to_string(),
@@ -227,7 +245,7 @@ impl Exchange {
             payload_bytes: of_all(self.payload),
             retransmits: of_requests(sums.rtx),
             inferred_retransmits: of_requests(sums.inferred),
-            retransmit_agreement: (either > 0).then(|| sums.both as f64 / either as f64),
+            retransmit_agreement: (either > 0 && is_told).then(|| sums.both as f64 / either as f64),
             lost_before_tap: of_requests(sums.lost_before),
             lost_after_tap: of_both(sums.lost_after),
             lost_or_late: of_both(sums.lost_or_late),

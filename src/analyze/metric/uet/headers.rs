@@ -6,6 +6,7 @@ use crate::{
         model::Event,
     },
     dissect::{Dissection, Layers},
+    icrc,
     wire::*,
 };
 
@@ -103,8 +104,12 @@ impl Trims {
     /// Whether the packet says more payload than there is, which the capture did not cut; or less is there than in others that are not the
     /// last of their message.
     pub(super) fn has(&mut self, message: Option<&Message>, d: &Dissection<'_>) -> bool {
-        let Some(message) = message.filter(|_| !d.is_cut() && d.end_is_known()) else { return false };
+        let Some(message) = message.filter(|_| !d.is_cut()) else { return false };
         let there = d.payload_len();
+        // A frame of which a capture lost the end looks so, too: longer ones must have been seen.
+        if !d.end_is_known() {
+            return message.opcode.has_payload() && there < self.full && icrc::has_old_lengths(d);
+        }
         if let Some(stated) = message.stated {
             if !message.is_last && stated == there {
                 self.full = self.full.max(there);

@@ -11,10 +11,12 @@ impl<V: Visitor> Walk<'_, '_, V> {
         match IpProtocols::next(protocol) {
             Some(Kind::Ipv4) => {
                 self.tunnel()?;
+                self.is_ip_in_ip = true;
                 self.ipv4()
             }
             Some(Kind::Ipv6) => {
                 self.tunnel()?;
+                self.is_ip_in_ip = true;
                 self.ipv6()
             }
             Some(Kind::Gre) => self.gre(),
