@@ -10,6 +10,7 @@ pub(crate) mod other_traffic;
 mod passages;
 pub(crate) mod pause;
 pub(crate) mod priorities;
+mod speeds;
 
 use std::ops::Range;
 
@@ -28,6 +29,7 @@ pub use pause::Paused;
 pub(crate) use pause::Ways;
 use pause::{PauseRows, Pauses, Stop};
 use priorities::Priorities;
+pub(crate) use speeds::HostSpeeds;
 
 /// The network, as far as the capture shows it.
 #[derive(Clone, Debug, crate::stored::Stored)]

@@ -12,8 +12,8 @@ use crate::{
             traffic::Known,
             verdict::SlowFlows,
         },
-        model::FlowId,
-        network::{Network, Ways, pause::PauseRows},
+        model::{Address, FlowId},
+        network::{HostSpeeds, Network, Ways, pause::PauseRows},
     },
     report::{self, Head, Reason, Why},
 };
@@ -60,6 +60,8 @@ pub(super) fn head(
     for path in paths.iter_mut().filter(|_| links.len() > 1) {
         path.link = path.interface.map(|number| context.interface(number));
     }
+    let speeds = HostSpeeds::new(&tracker.network, passed(tracker));
+    let incast = &incast.judged(&speeds, tracker.step_ns().unwrap_or_else(|| tracker.resolution_ns()));
     let congestion = congestion.section_with_flows(context, incast);
     let incasts = incast.section();
     let ways = ways(tracker);
@@ -153,17 +155,22 @@ fn known<T>(why: &mut Why, field: &'static str, section: Result<T, Reason>) -> O
 
 /// Which way packets went on each interface, where that says something of pauses.
 fn ways(tracker: &Tracker) -> Ways {
-    let (mut ways, network) = (Ways::default(), &tracker.network);
-    if !network.pauses.stop_any() {
-        return ways;
-    }
-    for (id, flow) in (0..).map(FlowId).zip(&tracker.flows.flows).filter(|(_, flow)| flow.packets > 0) {
-        let others = network.passages.of(id).iter().map(|passage| passage.interface);
-        for interface in network.passages.first(id).into_iter().chain(others) {
-            ways.add(interface, flow.key.source(), flow.key.destination());
-        }
+    let mut ways = Ways::default();
+    if tracker.network.pauses.stop_any() {
+        passed(tracker).for_each(|(interface, src, dst)| ways.add(interface, src, dst));
     }
     ways
+}
+
+/// On which interfaces packets were captured, and whose.
+fn passed(tracker: &Tracker) -> impl Iterator<Item = (u16, Address, Address)> {
+    let passages = &tracker.network.passages;
+    let flows = (0..).map(FlowId).zip(&tracker.flows.flows).filter(|(_, flow)| flow.packets > 0);
+    flows.flat_map(|(id, flow)| {
+        let others = passages.of(id).iter().map(|passage| passage.interface);
+        let ends = (flow.key.source(), flow.key.destination());
+        passages.first(id).into_iter().chain(others).map(move |interface| (interface, ends.0, ends.1))
+    })
 }
 
 /// What pauses did to flows: in the rows of pauses, and at their culprits.

@@ -16,7 +16,7 @@ use std::ops::Range;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
-use super::{Context, Metric, Placed, ends::Ends, incast::Incast, ratio};
+use super::{Context, Metric, Placed, ends::Ends, incast::Judged, ratio};
 use crate::{
     analyze::{
         model::{Address, Class, FlowId},
@@ -140,8 +140,9 @@ impl Congestion {
     #[cold]
     #[inline(never)]
     fn mark(&mut self, packet: &Facts, place: &Placed) {
-        let may_be_first =
-            place.flow.is_none_or(|flow| self.flows.happened(Happened::Mark, flow, packet, place.frame));
+        let may_be_first = place.flow.is_none_or(|flow| {
+            self.flows.happened((Happened::Mark, place.is_marked_later), flow, packet, place.frame)
+        });
         // Of a flow that was marked, the sender was noted then.
         if may_be_first
             && let Some(sender) = Ends::of(packet).and_then(|ends| kept(&mut self.senders, ends.src))
@@ -170,7 +171,7 @@ impl Congestion {
         let is_right = place.class != Some(Class::Corrupt);
         self.cnps_with_body += (is_right && packet.has_cnp_body()) as u64;
         if let Some(flow) = place.flow {
-            self.flows.happened(Happened::Cnp, flow, packet, place.frame);
+            self.flows.happened((Happened::Cnp, false), flow, packet, place.frame);
             self.flows.slows(flow, place.peer, packet);
         }
         self.cnps += 1;
@@ -199,7 +200,7 @@ impl Congestion {
     fn nak(&mut self, packet: &Facts, place: &Placed) {
         let now = packet.time();
         if let Some(flow) = place.flow {
-            self.flows.happened(Happened::Nak, flow, packet, place.frame);
+            self.flows.happened((Happened::Nak, false), flow, packet, place.frame);
         }
         let Some(recent) = Ends::of(packet).and_then(|ends| kept(&mut self.pairs, ends)) else { return };
         recent.nak = now;
@@ -210,7 +211,7 @@ impl Congestion {
     }
 
     /// The report's section. `incast`: when links were full.
-    pub(crate) fn section_with_flows(&self, context: &Context<'_>, incast: &Incast) -> Report {
+    pub(crate) fn section_with_flows(&self, context: &Context<'_>, incast: &Judged) -> Report {
         let mut section = self.section();
         rows::fill(self, (context, incast), &mut section);
         section

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     analyze::{
-        metric::{Context, ends::Ends, incast::Incast},
+        metric::{Context, ends::Ends, incast::Judged},
         model::Address,
         packet::path_tag,
         track::distribution::exact_summary,
@@ -51,7 +51,7 @@ struct Row {
 /// Fills what needs the whole capture: rows of flows, and their sums.
 pub(super) fn fill(
     metric: &Congestion,
-    (context, incast): (&Context<'_>, &Incast),
+    (context, incast): (&Context<'_>, &Judged),
     report: &mut report::Congestion,
 ) {
     let marks = &metric.flows;
@@ -322,7 +322,7 @@ struct Maker<'a, 'c> {
     reactions: &'a [Option<Reaction>],
     expects: bool,
     is_whole: bool,
-    incast: &'a Incast,
+    incast: &'a Judged,
     unattributed: HashMap<Ends, u64, RandomState>,
 }
 
@@ -398,18 +398,19 @@ impl Maker<'_, '_> {
         out
     }
 
-    /// Whether the tap is behind the bottleneck of this marked flow: then the queue there sets the rate at the tap, as long as it is not
+    /// Whether the tap where its rate is measured is behind the bottleneck of this flow, which was marked before it: then the queue there sets the rate at the tap, as long as it is not
     /// empty, whatever the sender does. The link was full while CNPs came.
     fn is_behind_bottleneck(&self, row: &Row) -> bool {
         let Some(data) = row.data.and_then(|at| self.marks.noted().get(at)) else { return false };
-        let (Some(&first), Some(&last), true) = (row.cnps.first(), row.cnps.last(), data.marks > 0) else {
+        let marks = data.marks.saturating_sub(data.marks_later);
+        let (Some(&first), Some(&last), true) = (row.cnps.first(), row.cnps.last(), marks > 0) else {
             return false;
         };
         let full = data.flow.and_then(|flow| self.incast.full_ns(flow));
         match full {
             Some(full) => u128::from(full) * 2 >= u128::from(last.abs_diff(first)),
             // Where most packets are marked, a queue stands.
-            None => row.data.is_some_and(|at| data.marks * 2 >= self.marks.data_packets(at)[0]),
+            None => row.data.is_some_and(|at| marks * 2 >= self.marks.data_packets(at)[0]),
         }
     }
 

@@ -143,6 +143,23 @@ impl Pauses {
         }
     }
 
+    /// The user's list of links.
+    pub(super) fn links(&self) -> Option<&Links> {
+        self.links.as_ref()
+    }
+
+    /// The interfaces that tap the link at this place in the user's list.
+    pub(super) fn taps_of(&self, link: usize) -> impl Iterator<Item = u16> {
+        self.link_of.iter().filter(move |&(_, &tapped)| tapped == link).map(|(&interface, _)| interface)
+    }
+
+    /// Whether the link that an interface taps may end at a host: not where the user says otherwise.
+    pub(super) fn may_tap_host(&self, interface: u16) -> bool {
+        let Some((link, links)) = self.link_of.get(&interface).zip(self.links.as_ref()) else { return true };
+        let is_host = |name: &String| links.devices.get(name).is_some_and(|device| device.is_host);
+        links.links.get(*link).is_none_or(|link| link.ends.iter().any(|end| is_host(&end.device)))
+    }
+
     /// A MAC control frame, on a link of this speed. `on_pause` is called with each pause that it ended.
     #[cold]
     pub(super) fn on_frame(
