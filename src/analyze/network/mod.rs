@@ -68,6 +68,7 @@ impl Network {
         if event.packet.has(Kind::MacControl) {
             let speed_bps = self.interfaces.speed_bps(event.record.interface);
             self.pauses.on_frame(event, speed_bps, on_pause);
+            self.priorities.were_paused(self.pauses.asked());
         } else if event.packet.has(Kind::Lldp) {
             self.on_lldp(event);
         } else if event.packet.has(Kind::Ipv4) || event.packet.has(Kind::Ipv6) {

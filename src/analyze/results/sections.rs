@@ -6,7 +6,9 @@ use crate::{
     analyze::{
         engine::Tracker,
         metric::{
-            BuiltIn, Context, Each, each,
+            BuiltIn, Context, Each,
+            congestion::SeenWays,
+            each,
             paths::judge_shared,
             setup::{Passed, Setups, Traffic},
             traffic::Known,
@@ -62,7 +64,11 @@ pub(super) fn head(
     }
     let speeds = HostSpeeds::new(&tracker.network, passed(tracker));
     let incast = &incast.judged(&speeds, tracker.step_ns().unwrap_or_else(|| tracker.resolution_ns()));
-    let congestion = congestion.section_with_flows(context, incast);
+    let retired = tracker.retired.iter().map(|retired| &*retired.flow);
+    let flows = tracker.flows.flows.iter().filter(|flow| flow.packets > 0).chain(retired);
+    let flows = flows.filter(|_| congestion.is_any());
+    let seen = SeenWays::of(flows.map(|flow| (flow.key.source(), flow.key.destination())));
+    let congestion = congestion.section_with_flows(context, incast, &seen);
     let incasts = incast.section();
     let ways = ways(tracker);
     let mut pauses = context.network.pause_rows(&capture, &congestion, &ways);

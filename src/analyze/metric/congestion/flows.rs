@@ -418,18 +418,18 @@ impl Marks {
     /// Bytes per second before the first CNP for a flow.
     pub(super) fn bytes_before(&self, at: usize, first_cnp: i64) -> Option<f64> {
         let (noted, slot) = (self.noted.get(at)?, self.slot_of(at)?);
-        let sent = match noted.slowed {
-            Some((time, sent)) if time == first_cnp => sent,
+        let (sent, until) = match noted.slowed {
+            Some((time, sent)) if time == first_cnp => (sent, first_cnp),
             // Its opposite was not known then: all but what it sent in the bins from that of the CNP on.
             _ if noted.rated_since <= first_cnp => {
                 let (axis, rate) = self.rate(at)?;
                 let from = axis.index(first_cnp.max(axis.origin_ns))?;
                 let after: u64 = rate.iter().skip(from).map(|&bytes| bytes as u64).sum();
-                slot.bytes.saturating_sub(after)
+                (slot.bytes.saturating_sub(after), axis.start_ns(from as i64).min(first_cnp))
             }
             _ => return None,
         };
-        let since = first_cnp.saturating_sub(slot.first_ns);
+        let since = until.saturating_sub(slot.first_ns);
         (sent > 0 && since > 0).then(|| sent as f64 * 1e9 / since as f64)
     }
 

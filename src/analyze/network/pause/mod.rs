@@ -57,6 +57,8 @@ pub(crate) struct Pauses {
     senders: HashMap<(u16, Mac), Box<[Ledger; PRIORITIES + 1]>, RandomState>,
     /// MAC control frames.
     frames: u64,
+    /// Priorities of which pauses were asked for, a bit for each.
+    asked: u8,
     storm: StormProfile,
     faults: BTreeMap<PauseFault, u64>,
     listed: usize,
@@ -143,6 +145,11 @@ impl Pauses {
         }
     }
 
+    /// Priorities of which pauses were asked for so far, a bit for each.
+    pub(super) fn asked(&self) -> u8 {
+        self.asked
+    }
+
     /// The user's list of links.
     pub(super) fn links(&self) -> Option<&Links> {
         self.links.as_ref()
@@ -192,6 +199,9 @@ impl Pauses {
         let may_list = self.listed < MAX_LISTED_IN_ALL;
         for (priority, (ledger, quanta)) in (0..).zip(ledgers.iter_mut().zip(asked)) {
             let Some(quanta) = quanta else { continue };
+            if quanta > 0 && usize::from(priority) < PRIORITIES {
+                self.asked |= 1 << priority;
+            }
             let source = PauseSource { interface, sender, priority };
             if !ledger.is_remembered() && self.sources.len() < MAX_SOURCES {
                 self.sources.push(source);
