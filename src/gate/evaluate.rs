@@ -12,7 +12,7 @@ use super::{
 use crate::{
     grammar::expr::{Comparison, Expr},
     report::{
-        View,
+        View, Visibility,
         figure::{Column, Range, Scope, Subject, Unit, Value},
     },
 };
@@ -74,6 +74,7 @@ pub(super) fn measure(rules: &[Rule], report: &View<'_>, before: Option<&Before<
         pass(&mut earlier, &view, None);
     }
     pass(&mut running, report, before);
+    note_missing_answers(&mut running, report);
     let mut measures: Vec<Vec<Measure>> = Vec::with_capacity(rules.len());
     for (at, tests) in running.into_iter().enumerate() {
         let earlier = earlier.get(at).map_or(&[][..], |tests| tests);
@@ -82,6 +83,24 @@ pub(super) fn measure(rules: &[Rule], report: &View<'_>, before: Option<&Before<
     }
     show_frames(&mut measures, report);
     measures
+}
+
+/// Where only requests were captured, of no flow its answers, there may be answers of any kind.
+fn note_missing_answers(running: &mut [Vec<Running<'_>>], report: &View<'_>) {
+    let mut sums: Vec<&mut Sum<'_>> =
+        running.iter_mut().flatten().flat_map(|test| test.sums()).filter(|sum| sum.is_of_answers()).collect();
+    if sums.is_empty() {
+        return;
+    }
+    let mut are_missing = false;
+    for flow in report.flows.iter() {
+        match flow.visibility {
+            Some(Visibility::RequestsOnly | Visibility::OneWay) => are_missing = true,
+            Some(Visibility::TwoWay | Visibility::ResponsesOnly) => return,
+            Some(Visibility::Unknown) | None => {}
+        }
+    }
+    sums.iter_mut().filter(|_| are_missing).for_each(|sum| sum.may_miss = Some(NO_ANSWERS));
 }
 
 /// Whether the rule holds, where this was measured of it.
@@ -252,6 +271,7 @@ impl<'r> Running<'r> {
 
 const MAY_MISS: &str =
     "Frames that were not decoded may hold more: the report lists them (capture.not_decoded).";
+const NO_ANSWERS: &str = "Only one direction was captured: what answers say is not known.";
 const NOT_BEFORE: &str = "There is no earlier report to compare with.";
 
 impl Change {
@@ -283,8 +303,8 @@ struct Sum<'r> {
     range: Range,
     /// For percentiles: what each row has.
     all: Vec<Range>,
-    /// There may be more rows, and more in them.
-    may_miss: bool,
+    /// There may be more rows, and more in them: why.
+    may_miss: Option<&'static str>,
     /// Without rows, a sum is zero.
     none_is_zero: bool,
     /// Why there are no rows.
@@ -307,11 +327,18 @@ impl<'r> Sum<'r> {
             values: 0,
             range,
             all: Vec::new(),
-            may_miss: may_miss && !is_of_frames,
+            may_miss: (may_miss && !is_of_frames).then_some(MAY_MISS),
             none_is_zero: false,
             missing: None,
             worst: Vec::new(),
         }
+    }
+
+    /// Whether it counts what receivers answer, by flows of answers.
+    fn is_of_answers(&self) -> bool {
+        const ANSWERS: [&str; 5] = ["naks", "naks.sequence", "naks.fatal", "rnr_naks", "cnps"];
+        matches!(&self.tally.of, Of::Column(column) if ANSWERS.contains(&column.figure.names[0]))
+            && self.tally.scope() == Scope::Flow
     }
 
     /// Adds a row. Whether it is chosen may not be sure.
@@ -384,12 +411,10 @@ impl<'r> Sum<'r> {
 
     fn value(&self) -> Range {
         let seen = self.seen();
-        if !self.may_miss {
-            return seen;
-        }
-        let why = seen.why.or(Some(MAY_MISS));
+        let Some(reason) = self.may_miss else { return seen };
+        let why = seen.why.or(Some(reason));
         match self.tally.aggregate {
-            Aggregate::P50 | Aggregate::P99 => Range::unknown(MAY_MISS),
+            Aggregate::P50 | Aggregate::P99 => Range::unknown(reason),
             Aggregate::Min => Range { least: seen.least.min(0.0), why, ..seen },
             _ => Range { most: f64::INFINITY, why, ..seen },
         }

@@ -24,8 +24,10 @@ records! {
         pub cnps: u64,
         /// Times between CNPs in nanoseconds.
         pub cnp_interval_ns: CnpIntervals,
-        /// CNPs to a sender of whose packets none was marked at the tap.
-        pub cnps_without_ce: u64,
+        /// Marked data packets of flows whose other direction is not in the capture, where CNPs for them would be.
+        pub ce_packets_one_way: u64,
+        /// CNPs to a sender of whose packets none was marked at the tap; of senders of which packets were captured.
+        pub cnps_without_ce: Option<u64>,
         /// CNPs within 5 µs of a NAK of the same flow.
         pub cnps_near_nak: u64,
         /// The widest scope in which CNPs keep a distance, unless a narrower one keeps a far longer one.
@@ -217,10 +219,10 @@ impl Congestion {
         if let Some(expected) = self.expected_cnps.filter(|_| self.ce_packets > 0) {
             text += &format!("; the marks should trigger {}", count(expected));
         }
-        if self.cnps_without_ce > 0 {
+        if let Some(cnps) = self.cnps_without_ce.filter(|&cnps| cnps > 0) {
             text += &format!(
                 "; {} to senders without a marked packet: the congestion is after the tap, or the CNPs answer losses",
-                several(self.cnps_without_ce, "CNP")
+                several(cnps, "CNP")
             );
         }
         if self.cnps_near_nak > 0 {

@@ -164,6 +164,10 @@ records! {
         pub rewritten: Vec<Rewritten>,
         /// How many.
         pub rewritten_count: u64,
+        /// Flows whose data is ECN-capable at the tap that recorded it first, and not at a later one. The first 256.
+        pub ecn_cleared: Vec<EcnCleared>,
+        /// How many.
+        pub ecn_cleared_count: u64,
     }
 
     /// A flow whose data is in another class than that of its siblings: flows between the same two hosts that are about as large, those
@@ -197,6 +201,15 @@ records! {
         pub dscp: u8,
         /// Its DSCP at a tap behind that.
         pub then: u8,
+    }
+
+    /// A flow whose data is not ECN-capable any more at a later tap.
+    #[derive(Copy, Eq)]
+    pub struct EcnCleared {
+        /// The flow, as an index into [`Report::flows`](super::Report::flows).
+        pub flow: usize,
+        /// Packets that were recorded again without ECN.
+        pub packets: u64,
     }
 
     /// What a port says of its priorities: DCBX, in LLDP.

@@ -40,6 +40,11 @@ impl Numbers {
         self.addresses.get(number as usize).map_or_else(String::new, Address::to_string)
     }
 
+    /// The address with this number.
+    pub(super) fn address(&self, number: u32) -> Option<Address> {
+        self.addresses.get(number as usize).copied()
+    }
+
     /// How many there are.
     pub(super) fn len(&self) -> usize {
         self.addresses.len()

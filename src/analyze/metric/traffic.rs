@@ -14,13 +14,14 @@ use pairs::{Pairs, Rows};
 use crate::{
     analyze::{
         model::{Class, FlowId, QosMap},
+        network::priorities::Priorities,
         packet::{Facts, key::Key, path_tag},
         table::run::RunSum,
         track::distribution::Pool,
     },
     opcode::{Direction, Operation, Service},
     prefetch,
-    report::{self, Operations, PriorityBy, Qos, Reason, TrafficClass},
+    report::{self, Operations, Qos, Reason, TrafficClass},
     wire::{Ecn, Syndrome},
 };
 
@@ -57,6 +58,8 @@ struct OfFlow {
     is_not_ect: bool,
     /// The DSCP of its data at another tap, where it is another one.
     then: u8,
+    /// Its data was not ECN-capable at another tap: so many packets.
+    cleared: u32,
     rows: Rows,
 }
 
@@ -70,6 +73,7 @@ impl Default for OfFlow {
             is_ect: false,
             is_not_ect: false,
             then: NONE,
+            cleared: 0,
             rows: Rows::default(),
         }
     }
@@ -143,7 +147,12 @@ impl Traffic {
             self.marked_later(packet, place);
         }
         let dscp = path_tag::dscp(packet.path_tag());
-        let flow = place.flow.filter(|_| !place.is_control).and_then(|id| self.flows.known(id));
+        let mut flow = place.flow.filter(|_| !place.is_control).and_then(|id| self.flows.known(id));
+        if let Some(flow) = flow.as_mut().filter(|flow| flow.is_ect && !flow.is_not_ect)
+            && packet.mark().0 & 3 == 0
+        {
+            flow.cleared = flow.cleared.saturating_add(1);
+        }
         let Some((flow, dscp)) = flow.filter(|flow| !flow.has_several).zip(dscp) else { return };
         let before = self.classes.get(flow.data as usize).and_then(|sums| path_tag::dscp(sums.tag));
         if before.is_some_and(|before| before != dscp) {
@@ -314,7 +323,7 @@ impl Traffic {
                 rest.rtt.add(rtt);
             }
         }
-        let rows = order.into_iter().map(|at| row(&self.classes[at], &rest[at], map, pauses));
+        let rows = order.into_iter().map(|at| row(&self.classes[at], &rest[at], priorities, pauses));
         (rows.collect(), qos)
     }
 }
@@ -367,23 +376,9 @@ fn of_operation(operations: &mut Operations, operation: Option<Operation>) -> &m
     }
 }
 
-/// The priority of a class: as the map has it; without a map, the tag's, or a guess from the DSCP.
-fn priority(map: Option<&QosMap>, tag: u64) -> Option<(u8, PriorityBy)> {
-    let (dscp, pcp) = (path_tag::dscp(tag), path_tag::pcp(tag));
-    if path_tag::lanes(tag).is_some() {
-        return None;
-    }
-    match map {
-        Some(map) => map.priority(dscp, pcp).map(|priority| (priority, PriorityBy::Map)),
-        None => {
-            pcp.map(|pcp| (pcp, PriorityBy::Pcp)).or_else(|| dscp.map(|dscp| (dscp >> 3, PriorityBy::Dscp)))
-        }
-    }
-}
-
-fn row(sums: &Sums, rest: &Rest, map: Option<&QosMap>, pauses: Option<&[report::Pause]>) -> TrafficClass {
+fn row(sums: &Sums, rest: &Rest, priorities: &Priorities, pauses: Option<&[report::Pause]>) -> TrafficClass {
     let lanes = path_tag::lanes(sums.tag);
-    let priority = priority(map, sums.tag);
+    let (priority, map) = (priorities.by(sums.tag), priorities.map());
     let lasted = sums.last_ns.saturating_sub(sums.first_ns);
     let paused = |priority: u8| {
         let of_it = pauses?.iter().filter(|pause| pause.priority.is_none_or(|other| other == priority));
@@ -494,6 +489,13 @@ impl Traffic {
                 qos.rewritten.push(report::Rewritten { flow: known.index, dscp, then: flow.then });
             }
         }
+        // That all of its data was capable before is known at the end.
+        if flow.cleared > 0 && !flow.is_not_ect {
+            qos.ecn_cleared_count += 1;
+            if qos.ecn_cleared.len() < MAX_LISTED {
+                qos.ecn_cleared.push(report::EcnCleared { flow: known.index, packets: flow.cleared.into() });
+            }
+        }
         let differ = |a: u8, b: u8| a != NONE && b != NONE && a != b;
         let is_first = known.peer.is_none_or(|peer| id < peer);
         // The two ends of a collective's connection set their classes by themselves (NCCL_IB_TC and NCCL_IB_FIFO_TC): each sends all in its own.
@@ -502,8 +504,9 @@ impl Traffic {
         if flow.has_several || is_first && differ(flow.data, back.data) && !is_by_end {
             note(&mut qos.several_classes, &mut qos.several_classes_count);
         }
-        let priority =
-            |class: u8| tag(class).and_then(|tag| priority(map, tag)).map(|(priority, _)| priority);
+        let priority = |class: u8| {
+            tag(class).and_then(|tag| context.network.priorities.by(tag)).map(|(priority, _)| priority)
+        };
         let is_wanted = |class: u8| {
             let wanted = map.and_then(|map| map.ack);
             wanted.is_some() && wanted == priority(class)

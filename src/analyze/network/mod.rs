@@ -10,6 +10,7 @@ pub(crate) mod other_traffic;
 mod passages;
 pub(crate) mod pause;
 pub(crate) mod priorities;
+mod speeds;
 
 use std::ops::Range;
 
@@ -28,6 +29,7 @@ pub use pause::Paused;
 pub(crate) use pause::Ways;
 use pause::{PauseRows, Pauses, Stop};
 use priorities::Priorities;
+pub(crate) use speeds::HostSpeeds;
 
 /// The network, as far as the capture shows it.
 #[derive(Clone, Debug, crate::stored::Stored)]
@@ -66,6 +68,7 @@ impl Network {
         if event.packet.has(Kind::MacControl) {
             let speed_bps = self.interfaces.speed_bps(event.record.interface);
             self.pauses.on_frame(event, speed_bps, on_pause);
+            self.priorities.were_paused(self.pauses.asked());
         } else if event.packet.has(Kind::Lldp) {
             self.on_lldp(event);
         } else if event.packet.has(Kind::Ipv4) || event.packet.has(Kind::Ipv6) {

@@ -6,14 +6,16 @@ use crate::{
     analyze::{
         engine::Tracker,
         metric::{
-            BuiltIn, Context, Each, each,
+            BuiltIn, Context, Each,
+            congestion::SeenWays,
+            each,
             paths::judge_shared,
             setup::{Passed, Setups, Traffic},
             traffic::Known,
             verdict::SlowFlows,
         },
-        model::FlowId,
-        network::{Network, Ways, pause::PauseRows},
+        model::{Address, FlowId},
+        network::{HostSpeeds, Network, Ways, pause::PauseRows},
     },
     report::{self, Head, Reason, Why},
 };
@@ -60,7 +62,13 @@ pub(super) fn head(
     for path in paths.iter_mut().filter(|_| links.len() > 1) {
         path.link = path.interface.map(|number| context.interface(number));
     }
-    let congestion = congestion.section_with_flows(context, incast);
+    let speeds = HostSpeeds::new(&tracker.network, passed(tracker));
+    let incast = &incast.judged(&speeds, tracker.step_ns().unwrap_or_else(|| tracker.resolution_ns()));
+    let retired = tracker.retired.iter().map(|retired| &*retired.flow);
+    let flows = tracker.flows.flows.iter().filter(|flow| flow.packets > 0).chain(retired);
+    let flows = flows.filter(|_| congestion.is_any());
+    let seen = SeenWays::of(flows.map(|flow| (flow.key.source(), flow.key.destination())));
+    let congestion = congestion.section_with_flows(context, incast, &seen);
     let incasts = incast.section();
     let ways = ways(tracker);
     let mut pauses = context.network.pause_rows(&capture, &congestion, &ways);
@@ -153,17 +161,22 @@ fn known<T>(why: &mut Why, field: &'static str, section: Result<T, Reason>) -> O
 
 /// Which way packets went on each interface, where that says something of pauses.
 fn ways(tracker: &Tracker) -> Ways {
-    let (mut ways, network) = (Ways::default(), &tracker.network);
-    if !network.pauses.stop_any() {
-        return ways;
-    }
-    for (id, flow) in (0..).map(FlowId).zip(&tracker.flows.flows).filter(|(_, flow)| flow.packets > 0) {
-        let others = network.passages.of(id).iter().map(|passage| passage.interface);
-        for interface in network.passages.first(id).into_iter().chain(others) {
-            ways.add(interface, flow.key.source(), flow.key.destination());
-        }
+    let mut ways = Ways::default();
+    if tracker.network.pauses.stop_any() {
+        passed(tracker).for_each(|(interface, src, dst)| ways.add(interface, src, dst));
     }
     ways
+}
+
+/// On which interfaces packets were captured, and whose.
+fn passed(tracker: &Tracker) -> impl Iterator<Item = (u16, Address, Address)> {
+    let passages = &tracker.network.passages;
+    let flows = (0..).map(FlowId).zip(&tracker.flows.flows).filter(|(_, flow)| flow.packets > 0);
+    flows.flat_map(|(id, flow)| {
+        let others = passages.of(id).iter().map(|passage| passage.interface);
+        let ends = (flow.key.source(), flow.key.destination());
+        passages.first(id).into_iter().chain(others).map(move |interface| (interface, ends.0, ends.1))
+    })
 }
 
 /// What pauses did to flows: in the rows of pauses, and at their culprits.

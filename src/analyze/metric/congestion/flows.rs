@@ -83,6 +83,8 @@ pub(super) struct Noted {
     /// The queue pair that its packets go to, where a packet of it was seen.
     pub(super) qp: Option<u32>,
     pub(super) marks: u64,
+    /// Of these, those that only a later record of the packet has: they were set behind the place where its rate is measured.
+    pub(super) marks_later: u64,
     pub(super) cnps: u64,
     /// Frames of its first CNPs.
     pub(super) frames: Vec<u64>,
@@ -259,6 +261,7 @@ impl Marks {
                 ends,
                 qp: None,
                 marks: 0,
+                marks_later: 0,
                 cnps: 0,
                 frames: Vec::new(),
                 data_tag: 0,
@@ -277,9 +280,16 @@ impl Marks {
         Some(at)
     }
 
-    /// A mark, a CNP or a NAK of this flow. Returns whether it may be the first mark.
+    /// A mark, a CNP or a NAK of this flow; `is_later`: a mark that the first record of its packet has not. Returns whether it may be the
+    /// first mark.
     #[inline(never)]
-    pub(super) fn happened(&mut self, what: Happened, flow: FlowId, packet: &Facts, frame: u64) -> bool {
+    pub(super) fn happened(
+        &mut self,
+        (what, is_later): (Happened, bool),
+        flow: FlowId,
+        packet: &Facts,
+        frame: u64,
+    ) -> bool {
         let (Some(ends), Some(qp)) = (Ends::of(packet), packet.dest_qp()) else { return true };
         let Some(at) = self.noting(flow, ends, Some(qp.0)) else {
             self.give_up_events();
@@ -292,6 +302,7 @@ impl Marks {
         match what {
             Happened::Mark => {
                 noted.marks += 1;
+                noted.marks_later += u64::from(is_later);
                 noted.data_tag = packet.path_tag();
             }
             Happened::Cnp => {
@@ -407,18 +418,18 @@ impl Marks {
     /// Bytes per second before the first CNP for a flow.
     pub(super) fn bytes_before(&self, at: usize, first_cnp: i64) -> Option<f64> {
         let (noted, slot) = (self.noted.get(at)?, self.slot_of(at)?);
-        let sent = match noted.slowed {
-            Some((time, sent)) if time == first_cnp => sent,
+        let (sent, until) = match noted.slowed {
+            Some((time, sent)) if time == first_cnp => (sent, first_cnp),
             // Its opposite was not known then: all but what it sent in the bins from that of the CNP on.
             _ if noted.rated_since <= first_cnp => {
                 let (axis, rate) = self.rate(at)?;
                 let from = axis.index(first_cnp.max(axis.origin_ns))?;
                 let after: u64 = rate.iter().skip(from).map(|&bytes| bytes as u64).sum();
-                slot.bytes.saturating_sub(after)
+                (slot.bytes.saturating_sub(after), axis.start_ns(from as i64).min(first_cnp))
             }
             _ => return None,
         };
-        let since = first_cnp.saturating_sub(slot.first_ns);
+        let since = until.saturating_sub(slot.first_ns);
         (sent > 0 && since > 0).then(|| sent as f64 * 1e9 / since as f64)
     }
 

@@ -14,9 +14,9 @@ mod rows;
 use std::ops::Range;
 
 use foldhash::fast::RandomState;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
-use super::{Context, Metric, Placed, ends::Ends, incast::Incast, ratio};
+use super::{Context, Metric, Placed, ends::Ends, incast::Judged, ratio};
 use crate::{
     analyze::{
         model::{Address, Class, FlowId},
@@ -58,6 +58,29 @@ pub struct Congestion {
     /// ACKs of native InfiniBand that notify.
     becn_acks: u64,
     flows: Marks,
+}
+
+/// Which way packets were captured.
+#[derive(Debug, Default)]
+pub(crate) struct SeenWays {
+    pairs: HashSet<(Address, Address), RandomState>,
+    senders: HashSet<Address, RandomState>,
+}
+
+impl SeenWays {
+    pub(crate) fn of(seen: impl Iterator<Item = (Address, Address)>) -> SeenWays {
+        let mut ways = SeenWays::default();
+        for (src, dst) in seen {
+            ways.pairs.insert((src, dst));
+            ways.senders.insert(src);
+        }
+        ways
+    }
+
+    /// Whether packets were captured that go the way of these ends.
+    fn goes(&self, ends: Ends) -> bool {
+        self.pairs.contains(&(ends.src, ends.dst))
+    }
 }
 
 /// The CNPs to a sender, and whether a packet of it was marked.
@@ -140,8 +163,9 @@ impl Congestion {
     #[cold]
     #[inline(never)]
     fn mark(&mut self, packet: &Facts, place: &Placed) {
-        let may_be_first =
-            place.flow.is_none_or(|flow| self.flows.happened(Happened::Mark, flow, packet, place.frame));
+        let may_be_first = place.flow.is_none_or(|flow| {
+            self.flows.happened((Happened::Mark, place.is_marked_later), flow, packet, place.frame)
+        });
         // Of a flow that was marked, the sender was noted then.
         if may_be_first
             && let Some(sender) = Ends::of(packet).and_then(|ends| kept(&mut self.senders, ends.src))
@@ -170,7 +194,7 @@ impl Congestion {
         let is_right = place.class != Some(Class::Corrupt);
         self.cnps_with_body += (is_right && packet.has_cnp_body()) as u64;
         if let Some(flow) = place.flow {
-            self.flows.happened(Happened::Cnp, flow, packet, place.frame);
+            self.flows.happened((Happened::Cnp, false), flow, packet, place.frame);
             self.flows.slows(flow, place.peer, packet);
         }
         self.cnps += 1;
@@ -199,7 +223,7 @@ impl Congestion {
     fn nak(&mut self, packet: &Facts, place: &Placed) {
         let now = packet.time();
         if let Some(flow) = place.flow {
-            self.flows.happened(Happened::Nak, flow, packet, place.frame);
+            self.flows.happened((Happened::Nak, false), flow, packet, place.frame);
         }
         let Some(recent) = Ends::of(packet).and_then(|ends| kept(&mut self.pairs, ends)) else { return };
         recent.nak = now;
@@ -209,11 +233,28 @@ impl Congestion {
         }
     }
 
-    /// The report's section. `incast`: when links were full.
-    pub(crate) fn section_with_flows(&self, context: &Context<'_>, incast: &Incast) -> Report {
+    /// The report's section. `incast`: when links were full; `seen`: which way packets went.
+    pub(crate) fn section_with_flows(
+        &self,
+        context: &Context<'_>,
+        incast: &Judged,
+        seen: &SeenWays,
+    ) -> Report {
         let mut section = self.section();
-        rows::fill(self, (context, incast), &mut section);
+        rows::fill(self, (context, incast, seen), &mut section);
         section
+    }
+
+    /// Whether any packet was marked, or a CNP seen.
+    pub(crate) fn is_any(&self) -> bool {
+        let marked: u64 = self.packets.iter().map(|of| of[Ecn::CE.0 as usize]).sum();
+        marked + self.marked_later + self.cnps > 0
+    }
+
+    /// CNPs to senders of whose packets none was marked, of those that `is_seen`.
+    fn cnps_without_ce(&self, is_seen: impl Fn(&Address) -> bool) -> u64 {
+        let senders = self.senders.iter().filter(|(sender, of)| !of.is_marked && is_seen(sender));
+        senders.map(|(_, of)| of.cnps).sum()
     }
 
     /// The report's section, without what needs the flows of the report.
@@ -236,7 +277,7 @@ impl Congestion {
                 per_ip_pair: self.per_ip_pair.summary(),
                 per_port: self.per_port.summary(),
             },
-            cnps_without_ce: self.senders.values().filter(|s| !s.is_marked).map(|s| s.cnps).sum(),
+            cnps_without_ce: Some(self.cnps_without_ce(|_| true)),
             cnps_near_nak: self.cnps_near_nak,
             cnps_without_becn: self.cnps_without_becn,
             cnps_with_body: self.cnps_with_body,
@@ -253,35 +294,38 @@ impl Congestion {
     fn pacing(&self) -> Option<Limit> {
         let (qps, pairs, ports) =
             (self.per_qp.last.len(), self.per_ip_pair.last.len(), self.per_port.last.len());
+        // With how many there are of each, of the next narrower one, and of the next wider one.
         let scopes = [
-            (Pacing::PerPort, &self.per_port.gaps, ports, ports < pairs),
-            (Pacing::PerIpPair, &self.per_ip_pair.gaps, pairs, pairs < qps),
-            (Pacing::PerQp, &self.per_qp.gaps, qps, true),
+            (Pacing::PerPort, &self.per_port.gaps, ports, pairs, None),
+            (Pacing::PerIpPair, &self.per_ip_pair.gaps, pairs, qps, Some(ports)),
+            (Pacing::PerQp, &self.per_qp.gaps, qps, usize::MAX, Some(pairs)),
         ];
-        let proofs = scopes.into_iter().filter(|(.., is_proof)| *is_proof);
-        let limits = proofs.filter_map(|(scope, gaps, keys, _)| {
-            let gaps = gaps.as_deref()?;
-            let least_ns = gaps.edge()?;
-            // One queue pair of a pair of hosts may have its limit, or share it with others that sent nothing.
-            let is_narrowest = scope == Pacing::PerQp && ports == qps;
-            let confidence = if is_narrowest { Confidence::Possible } else { gaps.confidence() };
-            Some((Limit { scope, least_ns, confidence }, keys as u64))
-        });
         // Those that share a limit in turn are as much farther apart as they are many.
-        let explains_more = |(wide, few): (Limit, u64), (narrow, many): (Limit, u64)| {
-            let in_turn = wide.least_ns.saturating_mul(many.div_ceil(few.max(1)));
-            match narrow.least_ns > in_turn.saturating_mul(2) {
-                true => (narrow, many),
-                false => (wide, few),
-            }
+        let in_turn = |least_ns: u64, few: usize, many: usize| {
+            least_ns.saturating_mul((many as u64).div_ceil(few.max(1) as u64)).saturating_mul(2)
         };
-        limits.reduce(explains_more).map(|(limit, _)| limit)
+        let mut found: Option<(Limit, usize)> = None;
+        for (scope, gaps, keys, narrower, wider) in scopes {
+            let Some(gaps) = gaps.as_deref() else { continue };
+            // Too few gaps prove no limit, but that of a wider scope was none if all of them are far longer.
+            if gaps.are_some()
+                && found.is_some_and(|(wide, few)| gaps.shortest() > in_turn(wide.least_ns, few, keys))
+            {
+                found = None;
+            }
+            let Some(least_ns) = gaps.edge().filter(|_| found.is_none() && keys < narrower) else { continue };
+            // One of a wider scope each may have its limit, or share it with others that sent nothing.
+            let is_any = wider == Some(keys);
+            let confidence = if is_any { Confidence::Possible } else { gaps.confidence() };
+            found = Some((Limit { scope, least_ns, confidence }, keys));
+        }
+        found.map(|(limit, _)| limit)
     }
 
     /// The limit that CNPs keep to; where none shows, the least time between two of a queue pair, as a guess.
     fn limit(&self) -> Option<Limit> {
         let guess = || {
-            let least_ns = self.per_qp.gaps.as_deref()?.shortest();
+            let least_ns = self.per_qp.gaps.as_deref().filter(|gaps| gaps.are_some())?.shortest();
             Some(Limit { scope: Pacing::PerQp, least_ns, confidence: Confidence::Possible })
         };
         self.pacing().or_else(guess)

@@ -14,6 +14,8 @@ use crate::{
 
 /// Gaps between CNPs from which on a lower edge is looked for.
 const MIN_GAPS: u64 = 16;
+/// Gaps from which on the shortest one says something.
+const SOME_GAPS: u64 = 6;
 /// Gaps in a row of which the least is taken, to tell an edge from chance.
 const BLOCK: u32 = 16;
 /// The longest gap that is told apart: an hour.
@@ -119,6 +121,11 @@ impl Gaps {
         let is_limit =
             (is_sharp || near >= MANY_NEAR) && near * share >= self.all.len() && self.shortest >= LEAST_NS;
         is_limit.then_some(self.shortest)
+    }
+
+    /// Whether there are so many that the shortest one says something.
+    pub(super) fn are_some(&self) -> bool {
+        self.all.len() >= SOME_GAPS
     }
 
     /// How sure an edge is.

@@ -6,14 +6,14 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
 use super::{
-    Congestion, Limit, NEAR_NAK_NS,
+    Congestion, Limit, NEAR_NAK_NS, SeenWays,
     distance::Usual,
     flows::{Event, Happened, Marks, Noted, Reaction},
     replay::{self, Replay},
 };
 use crate::{
     analyze::{
-        metric::{Context, ends::Ends, incast::Incast},
+        metric::{Context, ends::Ends, incast::Judged},
         model::Address,
         packet::path_tag,
         track::distribution::exact_summary,
@@ -51,7 +51,7 @@ struct Row {
 /// Fills what needs the whole capture: rows of flows, and their sums.
 pub(super) fn fill(
     metric: &Congestion,
-    (context, incast): (&Context<'_>, &Incast),
+    (context, incast, seen): (&Context<'_>, &Judged, &SeenWays),
     report: &mut report::Congestion,
 ) {
     let marks = &metric.flows;
@@ -66,23 +66,46 @@ pub(super) fn fill(
     }
     let reactions = if is_marked { marks.reactions() } else { Vec::new() };
     let is_whole = marks.events().is_some();
-    let (expects, sum) = (is_whole && limit.is_some() && metric.cnps > 0, |of: fn(&Row) -> u64| {
-        rows.iter().map(of).sum::<u64>()
-    });
-    report.expected_cnps = expects.then(|| sum(|row| row.expected));
-    report.cnps_for_losses = is_whole.then(|| sum(|row| row.by_loss));
-    report.cnps_unattributed = unattributed.values().sum();
-    report.cnps_unmarked = is_whole.then(|| sum(|row| row.unmarked));
-    let mut why = |field: &'static str, is_missing: bool| {
-        if is_missing {
-            let reason = if is_whole { Reason::TooFew } else { Reason::MemoryLimit };
-            report.why.insert(field.into(), reason);
-        }
-    };
-    why("expected_cnps", !expects && is_marked);
-    why("cnps_for_losses", !is_whole);
-    why("cnps_unmarked", !is_whole);
+    let expects = is_whole && limit.is_some() && metric.cnps > 0;
     let noted = marks.noted();
+    let maker =
+        Maker { marks, context, incast, seen, reactions: &reactions, expects, is_whole, unattributed };
+    // Of flows of which both directions were captured, or that of the data: of others, nobody knows what is missing.
+    let of_seen = |of: fn(&Row) -> u64, is_seen: &dyn Fn(&Row) -> bool| {
+        let is_any = rows.is_empty() || rows.iter().any(is_seen);
+        is_any.then(|| rows.iter().filter(|row| is_seen(row)).map(of).sum::<u64>())
+    };
+    let is_answered = |row: &Row| maker.data_is_seen(row) && maker.cnps_are_seen(row);
+    let why_not = if is_whole { Reason::TooFew } else { Reason::MemoryLimit };
+    let known = |is_known: bool, value: Option<u64>| match is_known {
+        true => value.ok_or(Reason::OneWay),
+        false => Err(why_not),
+    };
+    let expected = known(expects, of_seen(|row| row.expected, &is_answered));
+    let unmarked = known(is_whole, of_seen(|row| row.unmarked, &|row| maker.data_is_seen(row)));
+    let for_losses = known(is_whole, Some(rows.iter().map(|row| row.by_loss).sum()));
+    report.cnps_unattributed = maker.unattributed.values().sum();
+    let without_ce = metric.cnps_without_ce(|sender| seen.senders.contains(sender));
+    let is_any = metric.cnps == metric.cnps_of_unknown_senders
+        || metric.senders.iter().any(|(sender, of)| of.cnps > 0 && seen.senders.contains(sender));
+    let without_ce = is_any.then_some(without_ce).ok_or(Reason::OneWay);
+    let one_way = |row: &Row| !maker.cnps_are_seen(row);
+    report.ce_packets_one_way =
+        rows.iter().filter(|row| one_way(row)).filter_map(|row| Some(noted[row.data?].marks)).sum();
+    let fields = [
+        ("expected_cnps", expected, &mut report.expected_cnps),
+        ("cnps_for_losses", for_losses, &mut report.cnps_for_losses),
+        ("cnps_unmarked", unmarked, &mut report.cnps_unmarked),
+        ("cnps_without_ce", without_ce, &mut report.cnps_without_ce),
+    ];
+    for (field, value, place) in fields {
+        *place = value.ok();
+        if let Err(why) = value
+            && (is_marked || !is_whole)
+        {
+            report.why.insert(field.into(), why);
+        }
+    }
     let of_row = |row: &Row| {
         let marks = row.data.map_or(0, |at| noted[at].marks);
         let cnps: u64 = row.back.iter().map(|&at| noted[at].cnps).sum();
@@ -91,7 +114,6 @@ pub(super) fn fill(
     let mut order: Vec<&Row> = rows.iter().filter(|row| of_row(row) != (0, 0)).collect();
     order.sort_by_key(|row| std::cmp::Reverse(of_row(row)));
     report.flow_count = order.len() as u64;
-    let maker = Maker { marks, context, incast, reactions: &reactions, expects, is_whole, unattributed };
     report.flows = order.iter().take(MAX_LISTED).map(|row| maker.row(row)).collect();
     for (nth, (flow, row)) in
         report.flows.iter_mut().zip(order).enumerate().filter(|(_, (flow, _))| flow.cnps > 0)
@@ -322,18 +344,37 @@ struct Maker<'a, 'c> {
     reactions: &'a [Option<Reaction>],
     expects: bool,
     is_whole: bool,
-    incast: &'a Incast,
+    incast: &'a Judged,
+    seen: &'a SeenWays,
     unattributed: HashMap<Ends, u64, RandomState>,
 }
 
 impl Maker<'_, '_> {
+    /// The ends of the data.
+    fn ends(&self, row: &Row) -> Option<Ends> {
+        let noted = self.marks.noted();
+        let back =
+            || noted.get(*row.back.first()?).map(|back| Ends { src: back.ends.dst, dst: back.ends.src });
+        row.data.and_then(|at| noted.get(at)).map(|data| data.ends).or_else(back)
+    }
+
+    /// Whether packets in the direction of the data were captured, so that it shows which are marked.
+    fn data_is_seen(&self, row: &Row) -> bool {
+        self.ends(row).is_none_or(|ends| self.seen.goes(ends))
+    }
+
+    /// Whether packets in the other direction were captured, where CNPs go.
+    fn cnps_are_seen(&self, row: &Row) -> bool {
+        self.ends(row).is_none_or(|ends| self.seen.goes(Ends { src: ends.dst, dst: ends.src }))
+    }
+
     fn row(&self, row: &Row) -> MarkedFlow {
         let noted = self.marks.noted();
         let data = row.data.map(|at| &noted[at]);
         let backs = || row.back.iter().map(|&at| &noted[at]);
         let known = data.and_then(|data| self.context.flow(data.flow?));
-        let back_ends = backs().next().map(|back| Ends { src: back.ends.dst, dst: back.ends.src });
-        let ends = data.map(|data| data.ends).or(back_ends);
+        let ends = self.ends(row);
+        let (data_is_seen, cnps_are_seen) = (self.data_is_seen(row), self.cnps_are_seen(row));
         let [capable, incapable] = row.data.map_or([0; 2], |at| self.marks.data_packets(at));
         let ce_packets = data.map_or(0, |data| data.marks);
         let cnps = backs().map(|back| back.cnps).sum();
@@ -356,10 +397,10 @@ impl Maker<'_, '_> {
             ce_packets,
             ce_ratio: (capable > 0).then(|| ce_packets as f64 / capable as f64),
             cnps,
-            expected_cnps: (self.expects && is_sure).then_some(row.expected),
-            cnps_for_marks: self.is_whole.then_some(row.by_mark),
+            expected_cnps: (self.expects && is_sure && data_is_seen && cnps_are_seen).then_some(row.expected),
+            cnps_for_marks: (self.is_whole && data_is_seen).then_some(row.by_mark),
             cnps_for_losses: self.is_whole.then_some(row.by_loss),
-            cnps_unmarked: self.is_whole.then_some(row.unmarked),
+            cnps_unmarked: (self.is_whole && data_is_seen).then_some(row.unmarked),
             cnp_interval_ns: exact_summary(&row.gaps),
             ce_to_cnp_ns: exact_summary(&row.latencies),
             rate_before_bps: bits(before),
@@ -384,6 +425,9 @@ impl Maker<'_, '_> {
             ),
             ("expected_cnps", !self.expects && cnps > 0, self.reason()),
             ("expected_cnps", self.expects && !is_sure, Reason::Unpaired),
+            ("expected_cnps", !(data_is_seen && cnps_are_seen), Reason::OneWay),
+            ("cnps_for_marks", !data_is_seen, Reason::OneWay),
+            ("cnps_unmarked", !data_is_seen, Reason::OneWay),
             ("cnp_interval_ns", out.cnp_interval_ns.is_none() && cnps > 0, self.reason()),
             ("ce_to_cnp_ns", out.ce_to_cnp_ns.is_none() && cnps > 0, self.reason()),
             ("reaction_ratio", out.reaction_ratio.is_none() && cnps > 0, Reason::TooFew),
@@ -398,18 +442,19 @@ impl Maker<'_, '_> {
         out
     }
 
-    /// Whether the tap is behind the bottleneck of this marked flow: then the queue there sets the rate at the tap, as long as it is not
+    /// Whether the tap where its rate is measured is behind the bottleneck of this flow, which was marked before it: then the queue there sets the rate at the tap, as long as it is not
     /// empty, whatever the sender does. The link was full while CNPs came.
     fn is_behind_bottleneck(&self, row: &Row) -> bool {
         let Some(data) = row.data.and_then(|at| self.marks.noted().get(at)) else { return false };
-        let (Some(&first), Some(&last), true) = (row.cnps.first(), row.cnps.last(), data.marks > 0) else {
+        let marks = data.marks.saturating_sub(data.marks_later);
+        let (Some(&first), Some(&last), true) = (row.cnps.first(), row.cnps.last(), marks > 0) else {
             return false;
         };
         let full = data.flow.and_then(|flow| self.incast.full_ns(flow));
         match full {
             Some(full) => u128::from(full) * 2 >= u128::from(last.abs_diff(first)),
             // Where most packets are marked, a queue stands.
-            None => row.data.is_some_and(|at| data.marks * 2 >= self.marks.data_packets(at)[0]),
+            None => row.data.is_some_and(|at| marks * 2 >= self.marks.data_packets(at)[0]),
         }
     }
 

@@ -5,7 +5,7 @@ use std::{borrow::Cow, cmp::Reverse, collections::BTreeMap};
 use super::{super::Context, CAUSES, OfFlow, TimeBudget, Verdicts, evidence::Evidence, stops::Stopped};
 use crate::{
     analyze::{
-        metric::{FlowActivity, bit_rate, incast::Incast},
+        metric::{FlowActivity, bit_rate, incast::Judged},
         model::{FlowId, Space},
         network::{Network, pause::PauseRows},
     },
@@ -44,7 +44,7 @@ impl Verdicts {
     pub(crate) fn section(
         &self,
         context: &Context<'_>,
-        (incast, incasts): (&Incast, usize),
+        (incast, incasts): (&Judged, usize),
         pauses: &PauseRows,
     ) -> SlowFlows {
         let judge = Judge { verdicts: self, context, network: context.network, incast, incasts, pauses };
@@ -57,7 +57,7 @@ struct Judge<'a, 'c> {
     verdicts: &'a Verdicts,
     context: &'a Context<'c>,
     network: &'a Network,
-    incast: &'a Incast,
+    incast: &'a Judged,
     /// Times of incast in the capture.
     incasts: usize,
     pauses: &'a PauseRows,
@@ -201,7 +201,7 @@ impl Judge<'_, '_> {
         let silent = of_flow.early.silent_ns();
         let known = self.verdicts.budgets.get(of_flow.budget as usize);
         // Few silences that are short make no flow slow, nor does a link that was full for a short time.
-        let full = self.incast.full_ns(id).unwrap_or(0);
+        let full = self.incast.least_full_ns(id);
         let not_alone = u128::from(silent.saturating_add(full));
         if known.is_none() && not_alone * 100 < u128::from(MIN_NS) * (100 - BUSY) {
             return None;
@@ -351,7 +351,7 @@ impl Judge<'_, '_> {
             };
             shift(&mut ns, TimeCause::Waiting, whose, late);
         }
-        let full = full.unwrap_or(0);
+        let full = self.incast.least_full_ns(budget.flow);
         let sending = shift(&mut ns, TimeCause::Sending, TimeCause::LinkFull, full);
         shift(&mut ns, TimeCause::Waiting, TimeCause::LinkFull, full - sending);
         Some((ns, throttled))

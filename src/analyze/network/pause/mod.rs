@@ -57,6 +57,8 @@ pub(crate) struct Pauses {
     senders: HashMap<(u16, Mac), Box<[Ledger; PRIORITIES + 1]>, RandomState>,
     /// MAC control frames.
     frames: u64,
+    /// Priorities of which pauses were asked for, a bit for each.
+    asked: u8,
     storm: StormProfile,
     faults: BTreeMap<PauseFault, u64>,
     listed: usize,
@@ -143,6 +145,28 @@ impl Pauses {
         }
     }
 
+    /// Priorities of which pauses were asked for so far, a bit for each.
+    pub(super) fn asked(&self) -> u8 {
+        self.asked
+    }
+
+    /// The user's list of links.
+    pub(super) fn links(&self) -> Option<&Links> {
+        self.links.as_ref()
+    }
+
+    /// The interfaces that tap the link at this place in the user's list.
+    pub(super) fn taps_of(&self, link: usize) -> impl Iterator<Item = u16> {
+        self.link_of.iter().filter(move |&(_, &tapped)| tapped == link).map(|(&interface, _)| interface)
+    }
+
+    /// Whether the link that an interface taps may end at a host: not where the user says otherwise.
+    pub(super) fn may_tap_host(&self, interface: u16) -> bool {
+        let Some((link, links)) = self.link_of.get(&interface).zip(self.links.as_ref()) else { return true };
+        let is_host = |name: &String| links.devices.get(name).is_some_and(|device| device.is_host);
+        links.links.get(*link).is_none_or(|link| link.ends.iter().any(|end| is_host(&end.device)))
+    }
+
     /// A MAC control frame, on a link of this speed. `on_pause` is called with each pause that it ended.
     #[cold]
     pub(super) fn on_frame(
@@ -175,6 +199,9 @@ impl Pauses {
         let may_list = self.listed < MAX_LISTED_IN_ALL;
         for (priority, (ledger, quanta)) in (0..).zip(ledgers.iter_mut().zip(asked)) {
             let Some(quanta) = quanta else { continue };
+            if quanta > 0 && usize::from(priority) < PRIORITIES {
+                self.asked |= 1 << priority;
+            }
             let source = PauseSource { interface, sender, priority };
             if !ledger.is_remembered() && self.sources.len() < MAX_SOURCES {
                 self.sources.push(source);

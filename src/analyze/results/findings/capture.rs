@@ -1,6 +1,9 @@
 //! Rules about the whole capture.
 
-use std::{borrow::Cow, collections::HashSet};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, HashSet},
+};
 
 use super::{
     kin::{Kin, Thing},
@@ -8,9 +11,9 @@ use super::{
 };
 use crate::analyze::metric::paths::planes;
 use crate::report::{
-    Affected, CollectiveCause, Congestion, FlowPath, Head, MarkedFlow, MrcConnection, NotDecoded, OneSided,
-    PathState, Pause, PauseCulprit, PauseViolations, SlowFlow, Space, TimeCause, TimeShare, UetContext,
-    UetCount, UetCounted, UetMode,
+    Affected, CollectiveCause, Congestion, DcbxPort, EcnCleared, FlowPath, Head, Incast, MarkedFlow,
+    MrcConnection, NotDecoded, OneSided, PathState, Pause, PauseCulprit, PauseViolations, SlowFlow, Space,
+    TimeCause, TimeShare, UetContext, UetCount, UetCounted, UetMode,
     units::{bits, bytes, count, duration, percent, priority, several},
 };
 
@@ -720,8 +723,8 @@ pub(super) fn notifications(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn
 }
 
 pub(super) fn cnps_without_marks(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
-    let &Congestion { cnps_without_ce: unmarked, cnps_near_nak, cnps_for_losses, .. } = &head.congestion;
-    if unmarked > 0 {
+    let &Congestion { cnps_without_ce, cnps_near_nak, cnps_for_losses, .. } = &head.congestion;
+    if let Some(unmarked) = cnps_without_ce.filter(|&unmarked| unmarked > 0) {
         let near = match cnps_for_losses {
             Some(n) if n >= unmarked => "; all of them come with a NAK: they are sent for losses",
             Some(n) if n > 0 => "; some of them come with a NAK: those are sent for losses",
@@ -735,10 +738,11 @@ pub(super) fn cnps_without_marks(&Evidence { head, .. }: &Evidence<'_>, say: &mu
 }
 
 pub(super) fn marks_without_cnps(&Evidence { head, sums }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
-    let &Congestion { cnps, becn_acks, ce_packets, .. } = &head.congestion;
+    let &Congestion { cnps, becn_acks, ce_packets, ce_packets_one_way, .. } = &head.congestion;
     // Receivers of MRC say it in SACKs.
     let of_mrc: u64 = head.mrc.iter().map(|connection| connection.ce_packets).sum();
-    let marked = ce_packets.saturating_sub(sums.marked_by_senders + of_mrc);
+    // And where the other direction is not in the capture, no CNP can be seen.
+    let marked = ce_packets.saturating_sub(sums.marked_by_senders + of_mrc + ce_packets_one_way);
     if marked == 0 || cnps + becn_acks > 0 {
         return;
     }
@@ -850,17 +854,27 @@ pub(super) fn one_queue(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnM
     });
 }
 
+/// One finding for each receiver.
 pub(super) fn incasts(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    let lasted = |one: &Incast| one.end_ns.saturating_sub(one.start_ns).max(0) as u64;
+    let mut receivers: BTreeMap<&str, Vec<&Incast>> = BTreeMap::new();
     for one in head.incast.iter().flatten() {
-        let time = one.end_ns.saturating_sub(one.start_ns).max(0) as u64;
-        let rate = bits(one.peak_bps as f64);
+        receivers.entry(&one.receiver).or_default().push(one);
+    }
+    for (receiver, all) in receivers {
+        let Some(worst) = all.iter().max_by_key(|one| one.peak_bps) else { continue };
+        let time = all.iter().map(|one| lasted(one)).sum();
+        let times = match all.len() {
+            1 => String::new(),
+            n => format!(" in {n} times, the worst one {} long", duration(lasted(worst))),
+        };
         let text = format!(
-            "{} sent {rate} to {} together, more than its link carries, for {}",
-            several(one.senders, "sender"),
-            one.receiver,
+            "{} sent {} to {receiver} together, more than its link carries, for {}{times}",
+            several(worst.senders, "sender"),
+            bits(worst.peak_bps as f64),
             duration(time)
         );
-        say(Seen { time, ..Seen::new(one.bins, text) });
+        say(Seen { time, ..Seen::new(all.iter().map(|one| one.bins).sum(), text) });
     }
 }
 
@@ -995,6 +1009,54 @@ pub(super) fn rewritten(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnM
     let what = format!("data with another DSCP at a later tap: {} becomes {}", first.dscp, first.then);
     let flows: Vec<usize> = qos.rewritten.iter().map(|one| one.flow).collect();
     of_class(&flows, qos.rewritten_count, &what, say);
+}
+
+pub(super) fn ecn_cleared(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    let qos = &head.qos;
+    let affected = |one: &EcnCleared| Affected {
+        flow: one.flow,
+        count: [one.packets; 2],
+        time_lost_ns: None,
+        loss_episodes: None,
+    };
+    if qos.ecn_cleared_count > 0 {
+        let packets = qos.ecn_cleared.iter().map(|one| one.packets).sum();
+        let text = format!(
+            "{}: data that is ECN-capable at the first tap is not at a later one",
+            several(qos.ecn_cleared_count, "flow")
+        );
+        let flows = qos.ecn_cleared.iter().take(MAX_SLOW).map(affected).collect();
+        say(Seen { flows: (flows, qos.ecn_cleared_count), ..Seen::new(packets, text) });
+    }
+}
+
+/// The two ends of a link, where neither takes over what the other one says.
+pub(super) fn dcbx_differs(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    let mut links: BTreeMap<&str, Vec<&DcbxPort>> = BTreeMap::new();
+    for port in &head.qos.dcbx {
+        links.entry(&port.link).or_default().push(port);
+    }
+    let list = |priorities: &[u8]| match priorities {
+        [] => "no priority".to_owned(),
+        all => all.iter().map(u8::to_string).collect::<Vec<_>>().join(", "),
+    };
+    for (link, ports) in links {
+        let [a, b] = ports[..] else { continue };
+        let frames = vec![a.first_frame, b.first_frame];
+        if let (Some(of_a), Some(of_b), Some(false), Some(false)) =
+            (&a.pfc, &b.pfc, a.pfc_willing, b.pfc_willing)
+            && of_a != of_b
+        {
+            let text = format!(
+                "on {link}, {} has PFC on {}, and {} on {}: neither takes over the other's",
+                a.sender,
+                list(of_a),
+                b.sender,
+                list(of_b)
+            );
+            say(Seen { frames, ..Seen::new(a.frames + b.frames, text) });
+        }
+    }
 }
 
 pub(super) fn no_becn(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {

@@ -516,6 +516,16 @@ pub static FINDINGS: &[FindingKind] = findings! {
         "if that is not intended, check QoS trust mode (DSCP or PCP) and re-marking rules on the devices between the taps"
         Capture(capture::rewritten);
 
+    "class.dcbx_differs" Warning []
+        "The two ends of a link have PFC on different priorities, and neither takes over the other's."
+        "one end does not stop when the other one pauses it, and packets are lost: set PFC of both alike, or let the host take over the switch's setting (DCBX \"willing\")"
+        Capture(capture::dcbx_differs);
+
+    "congestion.ecn_cleared" Warning [Ecn]
+        "Data is ECN-capable at one tap and not at a later one: a device between them cleared ECN."
+        "switches behind it drop where they would mark: find the device that writes the whole traffic class byte anew (re-marking of DSCP, a tunnel, a policer) and let it keep the two ECN bits"
+        Capture(capture::ecn_cleared);
+
     "class.disagree" Warning [QosMap]
         "PCP and DSCP of a packet map to different priorities: devices with different trust modes treat it differently."
         "use one trust mode (DSCP or PCP) on all devices, or make the two agree at the host"
