@@ -314,8 +314,12 @@ impl Progress {
         let more = ahead(psn, next) + 1;
         if (0..i64::from(self.room)).contains(&more) {
             self.room = more as u32;
-            let last = next.wrapping_sub(1) & MASK;
-            self.taken = self.taken.map(|of| if of.0 == last { (last, self.room + 1) } else { of });
+        }
+        if let Some((taken, span)) = &mut self.taken {
+            let more = ahead(psn, *taken);
+            if (0..i64::from(*span)).contains(&more) {
+                *span = more as u32 + 1;
+            }
         }
     }
 
