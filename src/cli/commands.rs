@@ -75,6 +75,16 @@ impl Follow for Followed {
             );
             list::say(out, "  - ", &text)?;
         }
+        let unknown: u64 = report.connections.iter().map(|row| row.status_unknown).sum();
+        if unknown > 0 {
+            let text = format!(
+                "{}: whether they failed is not known, since that was not captured: record all of each frame.",
+                several(unknown, "command")
+            );
+            list::say(out, "  - ", &text)?;
+        }
+        let taps = report.connections.iter().map(|row| row.interface);
+        follow::say_taps("connection", "client", taps, out)?;
         if report.not_followed > 0 {
             let many = count(report.not_followed);
             writeln!(out, "  - {many} connections are too many: they were not followed.")?;

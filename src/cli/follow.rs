@@ -1,6 +1,7 @@
 //! What commands that follow the commands of upper layers have in common: their options, reading, and what is printed when.
 
 use std::{
+    collections::BTreeMap,
     io::{self, Write},
     path::PathBuf,
 };
@@ -101,6 +102,30 @@ pub(super) fn say_none(what: &str, one_way: bool, requests: u64, out: &mut impl 
         list::say(out, "  - ", &text)?;
     }
     Ok(())
+}
+
+/// Says which of several taps each connection is read of; `of` has the number of its interface where there are several.
+pub(super) fn say_taps(
+    what: &str,
+    near: &str,
+    of: impl Iterator<Item = Option<u16>>,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let mut by_tap: BTreeMap<u16, Vec<String>> = BTreeMap::new();
+    for (at, tap) in of.enumerate() {
+        tap.into_iter().for_each(|tap| by_tap.entry(tap).or_default().push(format!("#{at}")));
+    }
+    by_tap.iter().try_for_each(|(tap, those)| {
+        const SHOWN: usize = 8;
+        let more = those.len().saturating_sub(SHOWN);
+        let shown = those.get(..SHOWN).unwrap_or(those).join(", ");
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let text = format!(
+            "Several taps recorded {} {shown}{more}: times are those of interface {tap}, which is nearest the {near}.",
+            if those.len() == 1 { what.to_owned() } else { format!("{what}s") },
+        );
+        list::say(out, "  - ", &text)
+    })
 }
 
 /// Commands that are kept one by one.

@@ -69,6 +69,7 @@ impl Follow for Commands {
             );
             list::say(out, "  - ", &text)?;
         }
+        follow::say_taps("queue", "host", report.queues.iter().map(|row| row.interface), out)?;
         if report.not_followed > 0 {
             writeln!(out, "  - {} queues are too many: they were not followed.", count(report.not_followed))?;
         }

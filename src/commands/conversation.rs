@@ -5,10 +5,15 @@ use std::{
     collections::{BTreeMap, VecDeque},
 };
 
-use super::{Packet, Whole, iser, lnet, rds, rpc, smb, smc, srp};
+use super::{
+    Packet, Whole,
+    chunk::{Chunks, Place},
+    iser, lnet, rds, rpc, smb, smc, srp,
+};
 use crate::{
     dissect::Address,
-    follow::{Ending, Key, Progress, Sums, Time},
+    follow::{Ending, Key, Moving, Progress, Sums, Taps, Time},
+    opcode::Operation,
     report::ApplicationBy,
     upper::Protocol,
     wire::Reth,
@@ -37,6 +42,13 @@ pub(super) struct Conversation {
     order: VecDeque<(bool, u64)>,
     pub(super) most_open: usize,
     pub(super) given_up: u64,
+    /// Commands whose number was used again without an answer in the capture.
+    pub(super) unseen_answers: u64,
+    /// Answers whose status was not captured.
+    pub(super) unread: u64,
+    pub(super) taps: Taps,
+    /// Answers of which it is not sure yet that who asked took them.
+    pub(super) held: Vec<Held>,
     pub(super) sums: Sums,
     /// How many failed so, and the first one's frame.
     pub(super) failed: BTreeMap<(Cow<'static, str>, Status), (u64, u64)>,
@@ -44,6 +56,36 @@ pub(super) struct Conversation {
     pub(super) strays: u64,
     pub(super) data_bytes: u64,
     pub(super) ended: Option<Ending>,
+}
+
+/// Answers of one message, which passed behind packets that are missing: who asked takes those first.
+#[derive(Debug)]
+pub(super) struct Held {
+    pub(super) first_psn: u32,
+    pub(super) last_psn: u32,
+    /// The message, without its bytes.
+    pub(super) whole: Whole<'static>,
+    pub(super) said: Vec<Said>,
+}
+
+impl Held {
+    /// Whether it is the message of this direction with this first PSN.
+    pub(super) fn is_of(&self, from_client: bool, first_psn: u32) -> bool {
+        self.whole.from_client == from_client && self.first_psn == first_psn
+    }
+
+    /// Whether it answers this command of the client, or of the server.
+    pub(super) fn answers(&self, of_client: bool, id: u64) -> bool {
+        let is_it = |said: &Said| matches!(said, Said::Reply(answered) if answered.id == id);
+        self.whole.from_client != of_client && self.said.iter().any(is_it)
+    }
+}
+
+/// A command, and where in a message in memory a transfer of it begins.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Moved {
+    pub(super) id: (bool, u64),
+    pub(super) place: Option<Place>,
 }
 
 /// Memory that a request names.
@@ -65,6 +107,8 @@ pub(super) struct Asked {
     /// The application's bytes, where the request says them.
     pub(super) size: Option<u64>,
     pub(super) memory: Vec<Memory>,
+    /// Of RPC over RDMA: the memory where its call or its reply is, if the messages do not have them.
+    pub(super) chunks: Option<Box<Chunks>>,
     /// Which file it is about, where it says that.
     pub(super) about: About,
     /// Of NFS: program, version, procedure and operations, by which its reply is read.
@@ -82,6 +126,7 @@ impl Asked {
             about: About::default(),
             size: None,
             memory: Vec::new(),
+            chunks: None,
             rpc: None,
             is_final: false,
         }
@@ -126,16 +171,23 @@ pub(super) struct Status {
     pub(super) code: u32,
     pub(super) name: Cow<'static, str>,
     pub(super) is_error: bool,
+    /// It was captured, or there is none.
+    pub(super) is_known: bool,
 }
 
 impl Status {
     /// A number, its name if it has one, and which one is no error.
     pub(super) fn new(code: u32, name: Option<&'static str>, is_error: bool) -> Status {
         let name = name.map_or_else(|| format!("status {code:#x}").into(), Cow::Borrowed);
-        Status { code, name, is_error }
+        Status { code, name, is_error, is_known: true }
     }
 
-    pub(super) const NONE: Status = Status { code: 0, name: Cow::Borrowed(""), is_error: false };
+    pub(super) const NONE: Status =
+        Status { code: 0, name: Cow::Borrowed(""), is_error: false, is_known: true };
+
+    /// The answer has one, and that was not captured.
+    pub(super) const UNREAD: Status =
+        Status { code: 0, name: Cow::Borrowed("not captured"), is_error: false, is_known: false };
 }
 
 /// A command that is not answered.
@@ -146,7 +198,7 @@ pub(super) struct Open {
     pub(super) start: i64,
     sent: i64,
     moved: u64,
-    moving: Option<(i64, i64)>,
+    moving: Moving,
     call_bytes: u64,
     /// Its message was not captured as a whole: it may name memory that is not known.
     is_cut: bool,
@@ -186,6 +238,10 @@ impl Conversation {
             order: VecDeque::new(),
             most_open: 0,
             given_up: 0,
+            unseen_answers: 0,
+            unread: 0,
+            taps: Taps::default(),
+            held: Vec::new(),
             sums: Sums::default(),
             failed: BTreeMap::new(),
             strays: 0,
@@ -281,12 +337,14 @@ impl Conversation {
             start: whole.start,
             sent: whole.end,
             moved: 0,
-            moving: None,
+            moving: Moving::default(),
             call_bytes: more,
             is_cut: whole.is_cut(),
         };
-        if self.open.insert(id, open).is_none() {
-            self.order.push_back(id);
+        match self.open.insert(id, open) {
+            None => self.order.push_back(id),
+            // A number is used again behind the answer, or after who asked gave up.
+            Some(_) => self.unseen_answers += 1,
         }
         if self.open.len() > MOST_OPEN {
             while let Some(oldest) = self.order.pop_front() {
@@ -319,11 +377,11 @@ impl Conversation {
         progress: &[&Progress],
     ) -> Done {
         let times = [open.start, open.sent, whole.end];
-        let mut time = Time::cut(times, open.moving, progress.iter().copied());
+        let mut time = Time::cut(times, &open.moving, progress.iter().copied());
         // Its data may have passed unseen: as long as the client's queue pair was not known, or where it was named in what is cut.
         let is_unread = self.bound_at >= whole.start && by_client && !open.asked.memory.is_empty()
             || open.is_cut && open.asked.memory.is_empty();
-        if open.moving.is_none() && is_unread {
+        if !open.moving.is_some() && is_unread {
             time.unknown = std::mem::take(&mut time.controller);
         } else if !by_client {
             time.asked_back = std::mem::take(&mut time.controller);
@@ -353,13 +411,14 @@ impl Conversation {
                 self.failed.entry(how).or_insert((0, done.frame)).0 += 1;
             }
         }
+        self.unread += u64::from(!done.status.is_known);
         self.data_bytes = self.data_bytes.saturating_add(done.data_bytes);
         self.sums.take(done.start, &done.time, done.size.unwrap_or(0), done.status.is_error);
         done
     }
 
     /// The command of the client, or of the server, that named this memory.
-    pub(super) fn with_memory(&self, of_client: bool, reth: &Reth) -> Option<(bool, u64)> {
+    pub(super) fn with_memory(&self, of_client: bool, reth: &Reth) -> Option<Moved> {
         let (va, key, n) = (reth.va().0, reth.r_key().0, u64::from(reth.dma_len()));
         let has = |open: &Open| {
             open.asked.memory.iter().any(|memory| {
@@ -367,22 +426,43 @@ impl Conversation {
                 memory.key == key && va >= memory.address && va.saturating_add(n) <= end
             })
         };
-        let of_side = self.open.range((of_client, 0)..=(of_client, u64::MAX));
-        of_side.filter(|(_, open)| has(open)).map(|(id, _)| *id).next()
+        let mut of_side = self.open.range((of_client, 0)..=(of_client, u64::MAX));
+        let (&id, open) = of_side.find(|(_, open)| has(open))?;
+        Some(Moved { id, place: open.asked.chunks.as_ref().and_then(|chunks| chunks.place(reth)) })
     }
 
-    pub(super) fn moves(&mut self, id: (bool, u64), time: i64) {
+    /// A READ request for data of a command.
+    pub(super) fn on_read_request(&mut self, id: (bool, u64), time: i64, is_new: bool) {
         if let Some(open) = self.open.get_mut(&id) {
-            let (first, _) = open.moving.unwrap_or((time, time));
-            open.moving = Some((first, time));
+            open.moving.read(time, is_new);
         }
     }
 
-    /// A packet of a command's data.
-    pub(super) fn on_data(&mut self, id: (bool, u64), packet: &Packet<'_>) {
-        self.moves(id, packet.time);
+    /// The last packet of a WRITE of data is acknowledged.
+    pub(super) fn on_acked(&mut self, id: (bool, u64), psn: u32, time: i64) {
         if let Some(open) = self.open.get_mut(&id) {
-            open.moved = open.moved.saturating_add(packet.len.into());
+            open.moving.acked(psn, time);
+        }
+    }
+
+    /// A packet of a command's data; `begins`: the first one of its READ or WRITE.
+    pub(super) fn on_data(&mut self, of: Moved, packet: &Packet<'_>, begins: bool) {
+        let Some(open) = self.open.get_mut(&of.id) else { return };
+        let &Packet { time, psn, payload, len, shape, .. } = packet;
+        let is_write = shape.operation == Some(Operation::Write);
+        match is_write {
+            true => open.moving.write(time, psn),
+            false => open.moving.packet(time),
+        }
+        open.moved = open.moved.saturating_add(len.into());
+        if let Some((chunks, place)) = open.asked.chunks.as_deref_mut().zip(of.place) {
+            chunks.of(place).packet(place, begins, psn, payload, len);
+            if place.is_call && shape.ends {
+                rpc::read_call(&mut open.asked);
+            }
+        }
+        if shape.ends && !is_write {
+            open.moving.read_ended(time);
         }
     }
 }

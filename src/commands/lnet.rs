@@ -26,7 +26,9 @@ pub(super) fn read(parts: &Parts, bytes: &[u8], said: &mut Vec<Said>) {
             let Some((id, Hex32(code))) = little.or_else(big) else { return };
             let error = code as i32;
             let status = match error < 0 {
-                true => Status { code, name: format!("error {error}").into(), is_error: true },
+                true => {
+                    Status { code, name: format!("error {error}").into(), is_error: true, is_known: true }
+                }
                 false => Status::NONE,
             };
             said.push(Said::Reply(Answered { id, status, size: None, residual: 0 }));

@@ -4,6 +4,7 @@
 //! ([`Protocol::of`]). Nothing else is followed. Times are those at the tap, from the first packet of a request to the last one of its reply.
 //! NVMe has a module of its own ([`crate::nvme`]), whose queues have more to say.
 
+mod chunk;
 mod conversation;
 mod iser;
 mod lnet;
@@ -24,14 +25,15 @@ use crate::{
     capture::Record,
     dissect::{Address, Dissection},
     follow::{
-        Directions, Doubt, Ending, HalfKnown, Key, Named, Progress, Requests, Seen, Sums, Transfers, Turn,
+        Directions, Doubt, Ending, HalfKnown, Key, Named, Piece, Progress, Requests, Seen, Sums, Tap,
+        Transfers, Turn,
     },
     opcode::{Operation, Service, Shape},
     report::ApplicationBy,
     upper::{Application, Message, Protocol},
-    wire::{self, Aeth, Bth, CmRep, CmReq, Reth},
+    wire::{self, Aeth, Bth, CmRej, CmRep, CmReq, Psn, Reth},
 };
-use conversation::{Conversation, Done, Said};
+use conversation::{Conversation, Done, Held, Moved, Said};
 
 pub use rows::{CommandRow, ConversationRow, FailedRow, OperationRow, Report, SCHEMA, TimeRow, schema};
 
@@ -52,10 +54,12 @@ pub struct Commands {
     /// The connections between a client and a server of which the client's queue pair is not known.
     half_known: HalfKnown,
     requests: Requests<Request>,
+    /// Requests for what is followed that were rejected.
+    rejected: u64,
     named: Named,
     directions: Directions,
-    /// Completed commands by connection and operation.
-    operations: BTreeMap<(usize, Cow<'static, str>), Sums>,
+    /// Completed commands by connection and operation, and how many of them have a status that was not captured.
+    operations: BTreeMap<(usize, Cow<'static, str>), (Sums, u64)>,
     /// Each with its connection, in the order of their replies, as far as they are kept.
     done: Vec<(usize, Done)>,
     keep: usize,
@@ -73,7 +77,7 @@ pub struct Commands {
 struct Way {
     role: Role,
     /// Commands are known by the side that asked and their number.
-    transfers: Transfers<(bool, u64)>,
+    transfers: Transfers<Moved>,
     /// The message that is on its way.
     coming: Option<Coming>,
     /// First PSNs of the last messages.
@@ -115,6 +119,8 @@ impl Role {
 #[derive(Clone, Copy, Debug)]
 struct Request {
     qp: u32,
+    /// Of what the server sends.
+    first_psn: Psn,
     known: Option<(Application, ApplicationBy)>,
 }
 
@@ -182,6 +188,7 @@ impl Commands {
         self.directions.see(src, dst);
         if d.has(wire::Kind::Mad) {
             if self.doubt.accepts(d) {
+                self.directions.see_at(src, dst, record.interface);
                 self.on_management(d, [src, dst], time, frame);
             }
             return;
@@ -228,6 +235,8 @@ impl Commands {
         for held in self.doubt.release() {
             held.with(|frame, record, d| self.read(frame, record, d));
         }
+        // Nothing says any more that they came.
+        (0..self.all.len()).for_each(|at| self.release(at, |_| true));
         rows::report(self)
     }
 
@@ -241,7 +250,23 @@ impl Commands {
             let by_service =
                 d.application_by_service().map(|application| (application, ApplicationBy::Service));
             let known = by_service.or_else(by_private);
-            self.requests.add(src, req.local_comm_id().0, Request { qp: req.local_qpn().0, known });
+            let is_set_up = |&at: &usize| {
+                let of = &self.all[at];
+                of.ended.is_none() && of.client_qp == Some(req.local_qpn().0)
+            };
+            // One that is repeated, and comes late.
+            if self.named.of((src, req.local_comm_id().0)).filter(is_set_up).is_some() {
+                return;
+            }
+            self.requests.add(
+                src,
+                req.local_comm_id().0,
+                Request { qp: req.local_qpn().0, first_psn: req.starting_psn(), known },
+            );
+        }
+        if let Some(rej) = d.get::<CmRej>() {
+            let rejected = self.requests.take(dst, rej.remote_comm_id().0);
+            self.rejected += u64::from(rejected.is_some_and(|request| request.is_followed()));
         }
         if let Some(rep) = d.get::<CmRep>() {
             let Some(request) = self.requests.take(dst, rep.remote_comm_id().0) else { return };
@@ -251,6 +276,12 @@ impl Commands {
             if let Some(at) = self.add(to, (protocol, by), time, frame) {
                 self.named.add([(dst, rep.remote_comm_id().0), (src, rep.local_comm_id().0)], at);
                 self.bind(at, request.qp, time);
+                let back = Key { src, dst, qp: request.qp };
+                for (key, psn) in [(to, rep.starting_psn()), (back, request.first_psn)] {
+                    if let Some(way) = self.ways.get_mut(&key) {
+                        way.transfers.requests.starts_with(psn.0);
+                    }
+                }
             }
         }
     }
@@ -341,48 +372,107 @@ impl Commands {
     fn on_packet(&mut self, packet: &Packet<'_>) {
         let Some(operation) = packet.shape.operation else { return };
         let Some(way) = self.ways.get_mut(&packet.key) else { return };
-        let seen = way.transfers.see(operation, (packet.psn, packet.time, packet.place), packet.reth);
+        let role = way.role;
+        let (Role::ToServer(at) | Role::ToClient(at)) = role;
+        let to_server = role == Role::ToServer(at);
+        let of = &mut self.all[at];
+        let directions = &self.directions;
+        let tap = of
+            .taps
+            .look(to_server, packet.place, |tap| directions.has_seen_at(packet.key.src, packet.key.dst, tap));
+        if tap == Tap::Before || tap == Tap::Behind && operation == Operation::Acknowledge {
+            return;
+        }
+        let piece = packet.piece(operation);
+        let seen = way.transfers.see(&piece, tap == Tap::Here);
         if seen == Seen::Copy {
             return;
         }
-        let (Role::ToServer(at) | Role::ToClient(at)) = way.role;
-        if let Some(back) = self.all[at].key_back(matches!(way.role, Role::ToServer(_)))
+        let mut is_answer = false;
+        if let Some(back) = of.key_back(to_server)
             && let Some(back) = self.ways.get_mut(&back)
         {
-            back.transfers.hear(operation, (packet.psn, packet.time), seen, packet.aeth);
+            is_answer = back.transfers.hear(&piece, seen);
+            while let Some((psn, moved)) = back.transfers.take_acked() {
+                of.on_acked(moved.id, psn, packet.time);
+            }
         }
         let Some(way) = self.ways.get_mut(&packet.key) else { return };
-        match (operation, way.role) {
-            (Operation::Send, _) => self.on_send(packet),
-            (Operation::ReadRequest, role) => self.on_read_request(packet, role),
-            (Operation::ReadResponse, Role::ToServer(at) | Role::ToClient(at)) => {
-                if let Some((id, _)) = way.transfers.read_by(packet.psn) {
-                    self.all[at].on_data(id, packet);
+        match operation {
+            Operation::Send => self.on_send(packet),
+            Operation::ReadRequest => self.on_read_request(packet, role, seen),
+            Operation::ReadResponse => {
+                if let Some((moved, begins)) = way.transfers.read_by(packet.psn) {
+                    of.on_data(moved, packet, begins);
                 }
             }
-            (Operation::Write, role) => {
-                let (Role::ToServer(at) | Role::ToClient(at)) = role;
-                if let Some(reth) = packet.reth {
-                    way.transfers.writing = self.all[at].with_memory(role == Role::ToClient(at), reth);
+            Operation::Write => {
+                if let Some(reth) = packet.reth
+                    && let Some(moved) = of.with_memory(!to_server, reth)
+                {
+                    way.transfers.begin_write(packet.psn, reth, moved);
                 }
-                if let Some(id) = way.transfers.writing {
-                    self.all[at].on_data(id, packet);
+                if let Some((moved, begins)) = way.transfers.written_by(packet.psn) {
+                    of.on_data(moved, packet, begins);
+                    if packet.shape.ends {
+                        way.transfers.await_ack(packet.psn, moved);
+                    }
                 }
             }
             _ => {}
         }
+        if !self.all[at].held.is_empty() {
+            self.decide_held(at, packet.time, (to_server, is_answer, seen));
+        }
+    }
+
+    /// Answers that were held: which of them came.
+    #[cold]
+    fn decide_held(&mut self, at: usize, time: i64, (to_server, is_answer, seen): (bool, bool, Seen)) {
+        let of = &mut self.all[at];
+        let keys = [of.key_to_client(), Some(of.key_to_server())];
+        // Of answers to the client, and of those to the server.
+        let [to_client, to_its_server] =
+            keys.map(|key| self.ways.get(&key?).map(|way| &way.transfers.requests));
+        let progress = |held: &Held| if held.whole.from_client { to_its_server } else { to_client };
+        if is_answer {
+            let is_acked = |held: &&Held| {
+                held.whole.from_client != to_server
+                    && progress(held).is_some_and(|of| of.is_acked(held.last_psn))
+            };
+            let acked: Vec<u32> = of.held.iter().filter(is_acked).map(|held| held.first_psn).collect();
+            self.release(at, |held| held.whole.from_client != to_server && acked.contains(&held.first_psn));
+        } else if matches!(seen, Seen::Late | Seen::Again) {
+            // What was missing came. If the other side kept what was behind it, it is taken now, and not sent again.
+            let is_whole = |held: &&mut Held| {
+                held.whole.from_client == to_server
+                    && progress(held).is_some_and(|of| !of.is_behind_gap(held.last_psn))
+            };
+            let held = of.held.iter_mut().filter(is_whole);
+            held.for_each(|held| held.whole.end = held.whole.end.max(time));
+        }
+    }
+
+    /// Answers that were held, and came.
+    fn release(&mut self, at: usize, is_taken: impl Fn(&Held) -> bool) {
+        let held = std::mem::take(&mut self.all[at].held);
+        let (taken, rest): (Vec<Held>, Vec<Held>) = held.into_iter().partition(is_taken);
+        self.all[at].held = rest;
+        for held in taken {
+            held.said.into_iter().for_each(|said| self.take(at, said, &held.whole));
+        }
     }
 
     /// Who reads has been given the memory before: its requests go against the request that named it.
-    fn on_read_request(&mut self, packet: &Packet<'_>, role: Role) {
+    fn on_read_request(&mut self, packet: &Packet<'_>, role: Role, seen: Seen) {
         let (Role::ToServer(at) | Role::ToClient(at)) = role;
         let Some(reth) = packet.reth else { return };
         let of = &mut self.all[at];
-        let Some(id) = of.with_memory(role == Role::ToClient(at), reth) else { return };
-        of.moves(id, packet.time);
+        let Some(moved) = of.with_memory(role == Role::ToClient(at), reth) else { return };
+        of.on_read_request(moved.id, packet.time, seen != Seen::Again);
         let Some(back) = of.key_back(role == Role::ToServer(at)) else { return };
         if let Some(way) = self.ways.get_mut(&back) {
-            way.transfers.await_read(packet.psn, reth, id);
+            way.transfers.await_read(packet.psn, reth, moved);
         }
     }
 
@@ -392,7 +482,8 @@ impl Commands {
         let (Role::ToServer(at) | Role::ToClient(at)) = way.role;
         let from_client = way.role == Role::ToServer(at);
         if packet.shape.begins {
-            if way.handled.contains(&packet.psn) {
+            let is_held = self.all[at].held.iter().any(|held| held.is_of(from_client, packet.psn));
+            if way.handled.contains(&packet.psn) && !is_held {
                 self.all[at].sent_again += u64::from(packet.shape.ends);
                 return;
             }
@@ -408,7 +499,7 @@ impl Commands {
                 });
                 return;
             }
-            self.handle(at, packet.psn, packet.key, &packet.alone(from_client));
+            self.handle(at, [packet.psn; 2], packet.key, &packet.alone(from_client));
             return;
         }
         let Some(coming) = way.coming.as_mut().filter(|coming| coming.next_psn == packet.psn) else { return };
@@ -428,18 +519,18 @@ impl Commands {
                 message: Message { bytes: &coming.bytes, len: Some(coming.len) },
                 from_client,
             };
-            self.handle(at, coming.first_psn, packet.key, &whole);
+            self.handle(at, [coming.first_psn, packet.psn], packet.key, &whole);
         }
     }
 
-    /// A whole message of a connection.
-    fn handle(&mut self, at: usize, first_psn: u32, key: Key, whole: &Whole<'_>) {
-        if let Some(way) = self.ways.get_mut(&key) {
-            if way.handled.len() == HANDLED {
-                way.handled.pop_front();
-            }
-            way.handled.push_back(first_psn);
+    /// A whole message of a connection, with its first and last PSN.
+    fn handle(&mut self, at: usize, [first_psn, last_psn]: [u32; 2], key: Key, whole: &Whole<'_>) {
+        let Some(way) = self.ways.get_mut(&key) else { return };
+        if way.handled.len() == HANDLED {
+            way.handled.pop_front();
         }
+        way.handled.push_back(first_psn);
+        let is_untaken = way.transfers.requests.is_untaken(last_psn);
         let mut said = std::mem::take(&mut self.said);
         said.clear();
         let of = &mut self.all[at];
@@ -447,6 +538,35 @@ impl Commands {
         if said.is_empty() && whole.is_cut() {
             self.cut_messages += 1;
         }
+        let held = of.held.len();
+        of.held.retain(|held| !held.is_of(whole.from_client, first_psn));
+        if of.held.len() < held {
+            // What it asks was heard the first time.
+            said.retain(|said| !matches!(said, Said::Request(_)));
+        }
+        const MOST_HELD: usize = 1024;
+        if is_untaken && of.held.len() < MOST_HELD {
+            let message = Message { bytes: &[], len: whole.message.len.or(Some(whole.message.bytes.len())) };
+            let answers: Vec<Said> = said.extract_if(.., |said| !matches!(said, Said::Request(_))).collect();
+            let whole = Whole { message, ..*whole };
+            if !answers.is_empty() {
+                of.held.push(Held { first_psn, last_psn, whole, said: answers });
+            }
+        }
+        said.drain(..).for_each(|said| self.take(at, said, whole));
+        self.said = said;
+    }
+
+    /// Takes what a message says.
+    fn take(&mut self, at: usize, said: Said, whole: &Whole<'_>) {
+        if let Said::Request(asked) = &said
+            && self.all[at].held.iter().any(|held| held.answers(whole.from_client, asked.id))
+        {
+            // Who asked took the answer: its number is used again.
+            let (from_client, id) = (whole.from_client, asked.id);
+            self.release(at, |held| held.answers(from_client, id));
+        }
+        let of = &mut self.all[at];
         let ways = [Some(of.key_to_server()), of.key_to_client()];
         let progress: Vec<&Progress> = ways
             .into_iter()
@@ -454,20 +574,18 @@ impl Commands {
             .filter_map(|key| self.ways.get(&key))
             .flat_map(|way| [&way.transfers.requests, &way.transfers.responses])
             .collect();
-        for said in said.drain(..) {
-            for done in of.take(said, whole, &progress) {
-                let mut kind = (at, done.operation.clone());
-                if self.operations.len() >= MOST_OPERATIONS && !self.operations.contains_key(&kind) {
-                    kind.1 = "others".into();
-                }
-                let sums = self.operations.entry(kind).or_default();
-                sums.take(done.start, &done.time, done.size.unwrap_or(0), done.status.is_error);
-                if self.done.len() < self.keep {
-                    self.done.push((at, done));
-                }
+        for done in of.take(said, whole, &progress) {
+            let mut kind = (at, done.operation.clone());
+            if self.operations.len() >= MOST_OPERATIONS && !self.operations.contains_key(&kind) {
+                kind.1 = "others".into();
+            }
+            let (sums, unread) = self.operations.entry(kind).or_default();
+            sums.take(done.start, &done.time, done.size.unwrap_or(0), done.status.is_error);
+            *unread += u64::from(!done.status.is_known);
+            if self.done.len() < self.keep {
+                self.done.push((at, done));
             }
         }
-        self.said = said;
     }
 }
 
@@ -477,6 +595,11 @@ fn is_followed(protocol: Protocol) -> bool {
 }
 
 impl<'a> Packet<'a> {
+    fn piece(&self, operation: Operation) -> Piece<'a> {
+        let &Packet { shape, psn, time, len, reth, aeth, .. } = self;
+        Piece { operation, shape, psn, time, len, reth, aeth }
+    }
+
     /// Of its beginning alone.
     fn protocol(&self) -> Option<Protocol> {
         let len = self.shape.ends.then_some(self.len as usize);

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     dissect::Address,
-    follow::{Ending, Sums, Time, shares, trouble},
+    follow::{Ending, Sums, Time, behind_tap, shares, trouble},
     report::{
         ApplicationBy, Summary,
         field::{Types, records},
@@ -85,6 +85,17 @@ records! {
         pub longest_wait_ns: Option<u64>,
         /// Commands whose status is an error.
         pub failed: u64,
+        /// Commands whose status was not captured: some of them may have failed, too.
+        pub status_unknown: u64,
+        /// Commands whose number was used again although the capture has no answer: it lacks that, or who asked gave up. They are not among
+        /// those without an answer.
+        pub unseen_answers: u64,
+        /// The shortest time from a message to the server to its acknowledgement, in nanoseconds: the network behind the tap, there and
+        /// back, takes no more; the server's time has that in it.
+        pub fastest_ack_ns: Option<u64>,
+        /// The number of the interface that it is read of, near its client, if several recorded it. What only others have is not read, but
+        /// for requests that this one lacks.
+        pub interface: Option<u16>,
         /// Answers without a command in the capture.
         pub stray_replies: u64,
         /// Retransmitted messages of one packet.
@@ -113,7 +124,7 @@ records! {
         pub server_ns: u64,
         /// The same of the client, where the server asked.
         pub client_ns: u64,
-        /// Data was on its way: from the first READ request or packet of data to the last, but for recovery.
+        /// Data was on its way: READs were open, or packets of WRITEs were not acknowledged; but for recovery.
         pub data_ns: u64,
         /// Packets were sent again: after losses, or after a timeout.
         pub recovering_ns: u64,
@@ -135,6 +146,8 @@ records! {
         pub completed: u64,
         /// Those of them that failed.
         pub failed: u64,
+        /// Those of them whose status was not captured.
+        pub status_unknown: u64,
         /// The application's bytes: what was read, written or sent, as far as commands and answers say it.
         pub size_bytes: u64,
         /// Latencies.
@@ -198,12 +211,12 @@ records! {
         pub call_bytes: u64,
         /// Bytes of its answer's message.
         pub reply_bytes: u64,
-        /// The status; 0 where there is none.
-        pub status: u32,
+        /// The status; 0 where answers have none, `None` where it was not captured.
+        pub status: Option<u32>,
         /// The status in words; empty where the answer has none.
         pub meaning: Cow<'static, str>,
-        /// Whether it is an error.
-        pub is_error: bool,
+        /// Whether it is an error; `None` where it was not captured.
+        pub is_error: Option<bool>,
         /// What its time went to.
         #[flatten = "Its fields are the row's own."]
         pub time: TimeRow,
@@ -268,16 +281,17 @@ pub(super) fn report(all: Commands) -> Report {
         shown.push(of);
     }
     let place = |at: usize| places.get(at).copied().flatten();
-    let operation = |((at, name), sums): (&(usize, Cow<'static, str>), &Sums)| {
+    let operation = |((at, name), sums): (&(usize, Cow<'static, str>), &(Sums, u64))| {
         let place = place(*at)?;
         Some(operation_row(place, shown.get(place)?, name.clone(), sums))
     };
     let mut operations: Vec<OperationRow> = all.operations.iter().filter_map(operation).collect();
     operations.sort_by_key(|row| std::cmp::Reverse(row.time.latency_ns));
     let command = |(at, done): &(usize, Done)| Some(command_row(done, place(*at)?));
+    let fastest_ack = |of: &Conversation| all.ways.get(&of.key_to_server())?.transfers.fastest_ack;
     let mut report = Report {
         schema: SCHEMA.into(),
-        connections: shown.iter().map(|of| conversation_row(of, end)).collect(),
+        connections: shown.iter().map(|of| conversation_row(of, end, fastest_ack(of))).collect(),
         operations,
         failed: failed(&shown),
         commands: all.done.iter().filter_map(command).collect(),
@@ -288,13 +302,14 @@ pub(super) fn report(all: Commands) -> Report {
         wrong_icrc: all.doubt.refused,
         not_followed: all.not_followed,
         one_way: all.directions.are_one_way(),
-        unanswered_requests: all.requests.waiting().filter(|request| request.is_followed()).count() as u64,
+        unanswered_requests: all.requests.waiting().filter(|request| request.is_followed()).count() as u64
+            + all.rejected,
     };
     report.findings = findings(&report, &shown, end);
     report
 }
 
-fn conversation_row(of: &Conversation, end: i64) -> ConversationRow {
+fn conversation_row(of: &Conversation, end: i64, fastest_ack_ns: Option<u64>) -> ConversationRow {
     ConversationRow {
         protocol: of.protocol.name().into(),
         known_by: of.known_by,
@@ -306,6 +321,10 @@ fn conversation_row(of: &Conversation, end: i64) -> ConversationRow {
         unanswered: of.open.len() as u64 + of.given_up,
         longest_wait_ns: of.open.values().map(|open| Ending::wait(of.ended, open.start, end)).max(),
         failed: of.sums.failed,
+        status_unknown: of.unread,
+        unseen_answers: of.unseen_answers,
+        fastest_ack_ns,
+        interface: of.taps.of_several(),
         stray_replies: of.strays,
         retransmitted_messages: of.sent_again,
         most_outstanding: of.most_open as u64,
@@ -317,7 +336,12 @@ fn conversation_row(of: &Conversation, end: i64) -> ConversationRow {
     }
 }
 
-fn operation_row(connection: usize, of: &Conversation, name: Cow<'static, str>, sums: &Sums) -> OperationRow {
+fn operation_row(
+    connection: usize,
+    of: &Conversation,
+    name: Cow<'static, str>,
+    (sums, unread): &(Sums, u64),
+) -> OperationRow {
     let [per_second, bytes_per_second] = sums.per_second();
     OperationRow {
         connection,
@@ -325,6 +349,7 @@ fn operation_row(connection: usize, of: &Conversation, name: Cow<'static, str>, 
         operation: name,
         completed: sums.latency.count(),
         failed: sums.failed,
+        status_unknown: *unread,
         size_bytes: sums.bytes,
         latency: sums.latency.summary(),
         per_second,
@@ -365,9 +390,9 @@ fn command_row(done: &Done, at: usize) -> CommandRow {
         data_bytes: done.data_bytes,
         call_bytes: done.call_bytes,
         reply_bytes: done.reply_bytes,
-        status: done.status.code,
+        status: Some(done.status.code).filter(|_| done.status.is_known),
         meaning: done.status.name.clone(),
-        is_error: done.status.is_error,
+        is_error: Some(done.status.is_error).filter(|_| done.status.is_known),
         time: done.time.into(),
     }
 }
@@ -391,7 +416,16 @@ fn findings(report: &Report, shown: &[&Conversation], end: i64) -> Vec<String> {
                 Ending::wait_words(of.ended, (open.start, end), "connection", side),
             ));
         }
+        if row.unseen_answers > 0 {
+            all.push(format!(
+                "{}: the numbers of {} were used again although the capture has no answer: it lacks some, or who asked gave up",
+                who(at),
+                several(row.unseen_answers, "command"),
+            ));
+        }
         all.extend(trouble(&who(at), &of.sums.time));
+        let completed = row.completed;
+        all.extend(behind_tap(&who(at), "the server", row.time.server_ns, completed, row.fastest_ack_ns));
     }
     for row in &report.failed {
         all.push(format!(

@@ -2,7 +2,10 @@
 
 use std::borrow::Cow;
 
-use super::conversation::{About, Answered, Asked, Conversation, Memory, Said, Status};
+use super::{
+    chunk::{Chunk, Chunks},
+    conversation::{About, Answered, Asked, Conversation, Memory, Said, Status},
+};
 use crate::{
     upper::{Parts, ReadOrWrite, bytes_of_nfs, hash_of_handle, result_of},
     wire::*,
@@ -21,11 +24,11 @@ pub(super) fn read(parts: &Parts, bytes: &[u8], of: &Conversation, from_client: 
     let Some(head) = parts.get::<RpcRdma>(bytes) else { return };
     let Hex32(xid) = head.xid();
     let id = u64::from(xid);
-    let is_call_of = |kind: Kind| parts.iter().find(|part| part.kind == kind).map(|part| part.at);
-    let call_at = [Kind::RpcCall, Kind::Nfs3Call, Kind::Nfs4Call].into_iter().find_map(is_call_of);
-    let call = call_at.and_then(|at| RpcCall::view(bytes.get(at..)?)).map(|(call, _)| call);
+    let call = call_of(parts, bytes);
     if let Some(call) = call {
-        said.push(Said::Request(request(id, call, parts, bytes)));
+        let mut asked = request(id, call, parts, bytes);
+        asked.chunks = chunks(parts, bytes);
+        said.push(Said::Request(asked));
         return;
     }
     let open = of.open.get(&(!from_client, id));
@@ -35,10 +38,10 @@ pub(super) fn read(parts: &Parts, bytes: &[u8], of: &Conversation, from_client: 
             let is_call = parts.all::<RpcRdmaRead>(bytes).any(|read| read.position() == 0);
             if is_call && open.is_none() {
                 let mut asked = Asked::new(id, "call in a chunk");
-                asked.memory = memory(parts, bytes);
+                (asked.memory, asked.chunks) = (memory(parts, bytes), chunks(parts, bytes));
                 said.push(Said::Request(asked));
             } else {
-                said.push(Said::Reply(Answered { id, status: Status::NONE, size: None, residual: 0 }));
+                said.push(Said::Reply(reply_in_chunk(id, xid, open.map(|open| &open.asked))));
             }
         }
         RpcRdmaProc::ERROR => {
@@ -53,6 +56,60 @@ pub(super) fn read(parts: &Parts, bytes: &[u8], of: &Conversation, from_client: 
             said.push(Said::Reply(answer(id, reply, called, parts, bytes)));
         }
     }
+}
+
+/// The head of a call, in a message that has one.
+fn call_of<'a>(parts: &Parts, bytes: &'a [u8]) -> Option<&'a RpcCall> {
+    let is_call_of = |kind: Kind| parts.iter().find(|part| part.kind == kind).map(|part| part.at);
+    let call_at = [Kind::RpcCall, Kind::Nfs3Call, Kind::Nfs4Call].into_iter().find_map(is_call_of);
+    call_at.and_then(|at| RpcCall::view(bytes.get(at..)?)).map(|(call, _)| call)
+}
+
+/// The memory where the call is, or its reply: read segments at the position 0, and the segments behind the write list.
+fn chunks(parts: &Parts, bytes: &[u8]) -> Option<Box<Chunks>> {
+    let mut chunks = Chunks::default();
+    let mut lists = 0;
+    for part in parts.iter() {
+        let header = bytes.get(part.at..).unwrap_or(&[]);
+        match part.kind {
+            Kind::RpcRdmaEnd => lists += 1,
+            Kind::RpcRdmaRead => {
+                let read = RpcRdmaRead::view(header).map(|(read, _)| read);
+                let of = |read: &RpcRdmaRead| memory_of(read.offset(), read.length(), read.handle());
+                chunks.call.segments.extend(read.filter(|read| read.position() == 0).map(of));
+            }
+            Kind::RpcRdmaSegment if lists == 2 => {
+                let of = |(of, _): (&RpcRdmaSegment, _)| memory_of(of.offset(), of.length(), of.handle());
+                chunks.reply.segments.extend(RpcRdmaSegment::view(header).map(of));
+            }
+            _ => {}
+        }
+    }
+    let has = |chunk: &Chunk| !chunk.segments.is_empty();
+    (has(&chunks.call) || has(&chunks.reply)).then(|| Box::new(chunks))
+}
+
+/// A call that was in a chunk, of which the server has read some.
+pub(super) fn read_call(asked: &mut Asked) {
+    let Some(chunks) = &asked.chunks else { return };
+    let Some((bytes, parts)) = u32::try_from(asked.id).ok().and_then(|xid| chunks.call.read(xid)) else {
+        return;
+    };
+    if let Some(call) = call_of(&parts, &bytes) {
+        let Asked { operation, detail, about, rpc, .. } = request(asked.id, call, &parts, &bytes);
+        (asked.operation, asked.detail, asked.about, asked.rpc) = (operation, detail, about, rpc);
+    }
+}
+
+/// A reply that the server wrote into the memory for it.
+fn reply_in_chunk(id: u64, xid: u32, asked: Option<&Asked>) -> Answered {
+    let chunk = asked.and_then(|asked| Some(&asked.chunks.as_ref()?.reply));
+    let whole = chunk.and_then(|chunk| chunk.read(xid));
+    let read = whole.and_then(|(bytes, parts)| {
+        let reply = parts.get::<RpcReply>(&bytes)?;
+        Some(answer(id, reply, asked?.rpc.as_ref(), &parts, &bytes))
+    });
+    read.unwrap_or(Answered { id, status: Status::UNREAD, size: None, residual: 0 })
 }
 
 fn request(id: u64, call: &RpcCall, parts: &Parts, bytes: &[u8]) -> Asked {
@@ -132,17 +189,21 @@ fn name_of(operation: Nfs4Operation) -> Cow<'static, str> {
 
 /// Memory of the caller: its read list, write list and reply chunk.
 fn memory(parts: &Parts, bytes: &[u8]) -> Vec<Memory> {
-    let reads = parts.all::<RpcRdmaRead>(bytes).map(|read| (read.offset(), read.length(), read.handle()));
-    let segments = parts.all::<RpcRdmaSegment>(bytes).map(|of| (of.offset(), of.length(), of.handle()));
-    let all = reads.chain(segments);
-    all.map(|(address, len, key)| Memory { address: address.0, len, key: key.0 }).collect()
+    let reads = parts.all::<RpcRdmaRead>(bytes).map(|of| memory_of(of.offset(), of.length(), of.handle()));
+    let segments =
+        parts.all::<RpcRdmaSegment>(bytes).map(|of| memory_of(of.offset(), of.length(), of.handle()));
+    reads.chain(segments).collect()
+}
+
+fn memory_of(address: VirtualAddress, len: u32, key: RKey) -> Memory {
+    Memory { address: address.0, len, key: key.0 }
 }
 
 fn answer(id: u64, reply: &RpcReply, called: Option<&Called>, parts: &Parts, bytes: &[u8]) -> Answered {
     let accept = parts.get::<RpcAccept>(bytes).map(|accept| accept.accept_stat());
     let status = match accept {
         _ if reply.reply_stat() != RpcReplyStat::ACCEPTED => Status::new(1, Some("denied"), true),
-        None => Status::NONE,
+        None => Status::UNREAD,
         Some(RpcAcceptStat::SUCCESS) => {
             let results = bytes.get(parts.end()..).unwrap_or(&[]);
             let word = results.first_chunk().map(|word| NfsStatus(u32::from_be_bytes(*word)));
@@ -150,6 +211,7 @@ fn answer(id: u64, reply: &RpcReply, called: Option<&Called>, parts: &Parts, byt
                 called.program == RpcProgram::NFS && matches!(called.version, 3 | 4) && called.procedure != 0
             });
             match word.filter(|_| is_nfs) {
+                None if is_nfs => Status::UNREAD,
                 // 10008 has another name in each version.
                 Some(NfsStatus(10_008)) if called.is_some_and(|called| called.version == 4) => {
                     Status::new(10_008, Some("DELAY"), true)

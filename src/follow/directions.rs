@@ -10,6 +10,8 @@ pub(crate) struct Directions {
     seen: HashSet<[Address; 2], RandomState>,
     /// Two addresses sent to each other, or there are too many to tell.
     is_settled: bool,
+    /// Taps that have packets of the set-up from one address to another.
+    seen_at: HashSet<(Address, Address, u16), RandomState>,
 }
 
 impl Directions {
@@ -28,6 +30,18 @@ impl Directions {
     fn add(&mut self, src: Address, dst: Address) {
         self.is_settled = self.seen.len() >= Self::MOST || self.seen.contains(&[dst, src]);
         self.seen.insert([src, dst]);
+    }
+
+    /// A packet of the set-up of a connection, and its tap.
+    pub(crate) fn see_at(&mut self, src: Address, dst: Address, tap: u16) {
+        if self.seen_at.len() < Self::MOST {
+            self.seen_at.insert((src, dst, tap));
+        }
+    }
+
+    /// Whether a tap has some from one address to another.
+    pub(crate) fn has_seen_at(&self, src: Address, dst: Address, tap: u16) -> bool {
+        self.seen_at.contains(&(src, dst, tap))
     }
 
     /// Whether there are packets, and no two addresses sent to each other.

@@ -61,6 +61,11 @@ impl Named {
         self.0.extend(sides.map(|side| (side, at)));
     }
 
+    /// The connection that has this number at this side.
+    pub(crate) fn of(&self, side: (Address, u32)) -> Option<usize> {
+        self.0.get(&side).copied()
+    }
+
     /// The connection that a message of the connection manager ends, and who wanted that: by the numbers of its set-up, else by the queue
     /// pair that a DREQ names.
     pub(crate) fn ended(

@@ -4,6 +4,7 @@
 mod directions;
 mod doubt;
 mod endings;
+mod moving;
 mod progress;
 mod time;
 mod ways;
@@ -11,6 +12,7 @@ mod ways;
 pub(crate) use directions::Directions;
 pub(crate) use doubt::{Doubt, Turn};
 pub(crate) use endings::{Ending, Named};
+pub(crate) use moving::Moving;
 pub(crate) use progress::{Progress, Seen};
-pub(crate) use time::{Sums, Time, shares, trouble};
-pub(crate) use ways::{HalfKnown, Key, Requests, Transfers};
+pub(crate) use time::{Sums, Time, behind_tap, shares, trouble};
+pub(crate) use ways::{HalfKnown, Key, Piece, Requests, Tap, Taps, Transfers};

@@ -11,7 +11,7 @@ const KEPT: usize = 1024;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Seen {
     New,
-    /// Later packets overtook it.
+    /// Later packets overtook it, or another tap has what this one lacks.
     Late,
     /// Its sender sent it again.
     Again,
@@ -28,6 +28,17 @@ pub(crate) enum Why {
     NotReady,
     /// Nothing in the capture says so: the packet was lost behind the tap, or its acknowledgement, or the receiver was too slow.
     Unknown,
+}
+
+/// From where on the receiver wants packets again.
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    from: u32,
+    /// The last one that had come when some came again.
+    to: Option<u32>,
+    why: Why,
+    /// No acknowledgement says when they came: something new does.
+    is_until_new: bool,
 }
 
 /// An answer to packets of the other direction.
@@ -68,15 +79,18 @@ pub(crate) struct Progress {
     /// The PSN behind the last one, and how many more the last one may take: a READ takes those of its responses.
     next: Option<u32>,
     room: u32,
+    /// The first PSN, of the set-up.
+    start: Option<u32>,
+    /// Up to here all came in order, and the packet at its end takes so many PSNs at most: a receiver drops what comes behind a gap.
+    taken: Option<(u32, u32)>,
     /// The last time something new came.
     last_new: i64,
-    /// Where the first packet was captured.
-    place: u16,
     /// The last PSN that was acknowledged.
     acked: Option<u32>,
     missing: VecDeque<Gap>,
-    /// The receiver wants packets again, from this one on.
-    asked: Option<(u32, Why)>,
+    asked: Option<Asked>,
+    /// New packets.
+    news: u32,
     /// The last PSNs and when they came: of new ones some, which stand for those behind them.
     sent: VecDeque<Sent>,
     /// Second records at the same place, and the longest time that one came behind the first.
@@ -93,15 +107,28 @@ fn ahead(psn: u32, from: u32) -> i64 {
 }
 
 impl Progress {
-    /// A packet, captured at this place, which takes so many PSNs at most.
-    pub(crate) fn see(&mut self, psn: u32, time: i64, place: u16, psns: u32) -> Seen {
+    /// A packet that takes so many PSNs at most. `is_here`: it was captured at the tap that counts, and not at another one.
+    pub(crate) fn see(&mut self, psn: u32, time: i64, is_here: bool, psns: u32) -> Seen {
+        /// The capture may lack more packets at the beginning: then it shows no gap.
+        const MOST_LACKING: i64 = 256;
+        if let Some(start) = self.start.take()
+            && self.next.is_none()
+            && (0..MOST_LACKING).contains(&ahead(psn, start))
+        {
+            (self.next, self.last_new) = (Some(start), time);
+            self.taken = Some((start.wrapping_sub(1) & MASK, 1));
+        }
         let distance = self.next.map_or(0, |next| ahead(psn, next));
-        if self.next.is_none() {
-            self.place = place;
-        }
         if distance < 0 {
-            return self.repeat(psn, time, place);
+            let seen = if is_here { self.repeat(psn, time) } else { self.lend(psn) };
+            if seen != Seen::Copy {
+                self.take(psn, psns);
+            }
+            return seen;
         }
+        self.take(psn, psns);
+        self.asked = self.asked.filter(|asked| !asked.is_until_new || asked.to.is_none());
+        self.news = self.news.saturating_add(1);
         if distance > i64::from(self.room) {
             const GAPS: usize = 16;
             if self.missing.len() == GAPS {
@@ -131,26 +158,56 @@ impl Progress {
         self.sent.push_back(sent);
     }
 
+    /// The set-up says with which PSN it begins.
+    pub(crate) fn starts_with(&mut self, psn: u32) {
+        self.start = Some(psn);
+    }
+
+    /// A packet comes to its receiver.
+    fn take(&mut self, psn: u32, psns: u32) {
+        let is_next = |(taken, span): (u32, u32)| (1..=i64::from(span)).contains(&ahead(psn, taken));
+        if self.taken.is_none_or(is_next) {
+            self.taken = Some((psn, psns.max(1)));
+        }
+    }
+
+    /// Whether it came behind a gap, so that its receiver has to get it again, and no acknowledgement says that it came.
+    pub(crate) fn is_untaken(&self, psn: u32) -> bool {
+        self.taken.is_some_and(|(taken, _)| ahead(psn, taken) > 0)
+    }
+
+    /// The gap in which this PSN is missing.
+    fn gap_of(&self, psn: u32) -> Option<usize> {
+        self.missing.iter().position(|gap| (0..i64::from(gap.psns)).contains(&ahead(psn, gap.first)))
+    }
+
+    /// A packet of another tap, whose PSN is not new.
+    fn lend(&mut self, psn: u32) -> Seen {
+        let Some(at) = self.gap_of(psn) else { return Seen::Copy };
+        self.fill(at, psn);
+        Seen::Late
+    }
+
     /// A packet whose PSN is not new.
-    fn repeat(&mut self, psn: u32, time: i64, place: u16) -> Seen {
+    fn repeat(&mut self, psn: u32, time: i64) -> Seen {
         /// What comes so late behind later packets, and was not asked for, was overtaken.
         const LATE_NS: i64 = 50_000;
-        if place != self.place {
+        let asked = self.asked.filter(|asked| ahead(psn, asked.from) >= 0).map(|asked| asked.why);
+        let gap = self.gap_of(psn);
+        if gap.is_none() && self.is_copy(psn, time, asked.is_some()) {
             return Seen::Copy;
         }
-        let asked = self.asked.filter(|(from, _)| ahead(psn, *from) >= 0).map(|(_, why)| why);
-        let in_gap = |gap: &Gap| (0..i64::from(gap.psns)).contains(&ahead(psn, gap.first));
-        if let Some(at) = self.missing.iter().position(in_gap) {
-            let gap = self.missing[at];
+        if let Some(of) = self.asked.as_mut().filter(|_| asked.is_some()) {
+            of.to = of.to.or(self.next.map(|next| next.wrapping_sub(1) & MASK));
+        }
+        if let Some(at) = gap {
+            let Gap { time: since, .. } = self.missing[at];
             self.fill(at, psn);
-            if asked.is_none() && time.saturating_sub(gap.time) < LATE_NS {
+            if asked.is_none() && time.saturating_sub(since) < LATE_NS {
                 return Seen::Late;
             }
             self.recover(time, psn, asked.filter(|why| *why == Why::NotReady).unwrap_or(Why::Lost));
             return Seen::Again;
-        }
-        if self.is_copy(psn, time, asked.is_some()) {
-            return Seen::Copy;
         }
         self.recover(time, psn, asked.unwrap_or(Why::Unknown));
         self.note(Sent { psn, time, is_again: true });
@@ -163,15 +220,17 @@ impl Progress {
         const SURE_NS: i64 = 1_000;
         /// No mirror has a longer lag; and timers are longer.
         const MIRROR_NS: i64 = 1_000_000;
-        /// After so many copies, others are expected.
+        /// After so many copies, others are expected, if one packet in so many has one: a mirror copies all that it sees.
         const ENOUGH: u32 = 3;
+        const OF: u32 = 4;
         let is_it = |sent: &&Sent| match sent.is_again {
             true => sent.psn == psn,
             false => ahead(psn, sent.psn) >= 0,
         };
         let Some(before) = self.sent.iter().rev().find(is_it) else { return false };
         let lag = time.saturating_sub(before.time);
-        let is_usual = self.copies >= ENOUGH && lag <= self.copied_after.saturating_mul(2);
+        let is_mirrored = self.copies >= ENOUGH && self.copies >= self.news / OF;
+        let is_usual = is_mirrored && lag <= self.copied_after.saturating_mul(2);
         let is_copy = lag < SURE_NS || is_usual || !is_asked && lag < MIRROR_NS;
         if is_copy {
             self.copies = self.copies.saturating_add(1);
@@ -194,7 +253,7 @@ impl Progress {
 
     /// The sender repeats packets: nothing new came since the last new one. What was acknowledged before is no trouble until it comes again.
     fn recover(&mut self, time: i64, psn: u32, why: Why) {
-        let was_acked = self.acked.is_some_and(|acked| ahead(psn, acked) <= 0);
+        let was_acked = self.is_acked(psn);
         let since = if was_acked { time } else { self.last_new };
         let of = self.recovering.get_or_insert(Recovery { since, why });
         if of.why == Why::Unknown {
@@ -210,19 +269,31 @@ impl Progress {
         if ahead(psn, next) > end {
             return;
         }
-        let was_acked = self.acked.is_some_and(|acked| ahead(psn, acked) <= 0);
+        let was_acked = self.is_acked(psn);
         match answer {
             Answer::Came => {
                 if !was_acked {
                     self.acked = Some(psn);
                 }
-                self.asked = self.asked.filter(|(from, _)| ahead(psn, *from) < 0);
+                if let Some((taken, span)) = self.taken.as_mut().filter(|(taken, _)| ahead(psn, *taken) > 0) {
+                    let rest = i64::from(*span) - ahead(psn, *taken);
+                    (*taken, *span) = (psn, rest.max(1) as u32);
+                }
+                if let Some(asked) = self.asked.as_mut().filter(|asked| ahead(psn, asked.from) >= 0) {
+                    asked.from = psn.wrapping_add(1) & MASK;
+                    // The rest of what is repeated is still to come.
+                    if asked.to.is_none_or(|to| ahead(psn, to) >= 0) {
+                        self.asked = None;
+                    }
+                }
                 if ahead(psn, next) >= -1 {
                     self.end_recovery(time);
                 }
             }
             Answer::Again(why) if !was_acked => {
-                self.asked = Some((psn, why));
+                self.asked = Some(Asked { from: psn, to: None, why, is_until_new: false });
+                let before = psn.wrapping_sub(1) & MASK;
+                self.taken = self.taken.map(|of| if ahead(of.0, before) > 0 { (before, 1) } else { of });
                 // Nothing goes on from here: the timer runs.
                 if why == Why::NotReady {
                     self.recovering.get_or_insert(Recovery { since: time, why });
@@ -234,7 +305,35 @@ impl Progress {
 
     /// The receiver wants READ responses again, from this one on.
     pub(crate) fn ask(&mut self, psn: u32) {
-        self.asked = Some((psn, Why::Lost));
+        self.asked = Some(Asked { from: psn, to: None, why: Why::Lost, is_until_new: true });
+    }
+
+    /// The last response of a READ: if it was the last packet, it is known how many PSNs it took.
+    pub(crate) fn read_ended(&mut self, psn: u32) {
+        let Some(next) = self.next else { return };
+        let more = ahead(psn, next) + 1;
+        if (0..i64::from(self.room)).contains(&more) {
+            self.room = more as u32;
+        }
+        if let Some((taken, span)) = &mut self.taken {
+            let more = ahead(psn, *taken);
+            if (0..i64::from(*span)).contains(&more) {
+                *span = more as u32 + 1;
+            }
+        }
+    }
+
+    /// Whether packets before this one are missing which no acknowledgement covers: the receiver takes what is in order.
+    pub(crate) fn is_behind_gap(&self, psn: u32) -> bool {
+        self.missing.iter().any(|gap| {
+            let last = gap.first.wrapping_add(gap.psns - 1) & MASK;
+            ahead(psn, gap.first) > 0 && !self.is_acked(last)
+        })
+    }
+
+    /// Whether an acknowledgement covers this PSN.
+    pub(crate) fn is_acked(&self, psn: u32) -> bool {
+        self.acked.is_some_and(|acked| ahead(psn, acked) <= 0)
     }
 
     fn end_recovery(&mut self, time: i64) {
@@ -284,7 +383,7 @@ mod tests {
     const MS: i64 = 1_000_000;
 
     fn see(progress: &mut Progress, packets: &[(u32, i64)]) -> Vec<Seen> {
-        packets.iter().map(|&(psn, time)| progress.see(psn, time, 0, 1)).collect()
+        packets.iter().map(|&(psn, time)| progress.see(psn, time, true, 1)).collect()
     }
 
     #[test]
@@ -327,7 +426,7 @@ mod tests {
             see(&mut progress, &[(1, 0), (1, 3_000), (2, 10_000), (4, 11_000), (3, 12_000), (3, 14_000)]);
         assert_eq!(seen, [Seen::New, Seen::Copy, Seen::New, Seen::New, Seen::Late, Seen::Copy]);
         // Another tap's.
-        assert_eq!(progress.see(4, 5 * MS, 1, 1), Seen::Copy);
+        assert_eq!(progress.see(4, 5 * MS, false, 1), Seen::Copy);
         assert_eq!(progress.within(0, 9 * MS).count(), 0);
     }
 

@@ -1,7 +1,13 @@
 //! What the time of commands went to, and how that reads.
 
-use super::progress::{Progress, Why, union};
-use crate::{analyze::metric::latency::Distribution, report::units::percent};
+use super::{
+    moving::Moving,
+    progress::{Progress, Why, union},
+};
+use crate::{
+    analyze::metric::latency::Distribution,
+    report::units::{duration, percent},
+};
 
 /// What the time of commands went to, in nanoseconds: the parts add up to the whole.
 #[derive(Clone, Copy, Debug, Default)]
@@ -35,11 +41,10 @@ pub(crate) struct Sums {
 }
 
 impl Time {
-    /// From a command's first packet to its answer, with the time of its last packet between; `moving`: from the first packet of data to the
-    /// last. Recovery goes before a receiver that is not ready, that before data, data before the controller.
+    /// From a command's first packet to its answer, with the time of its last packet between; `moving`: when data was on its way. Recovery goes before a receiver that is not ready, that before data, data before the controller.
     pub(crate) fn cut<'a>(
         [start, sent, end]: [i64; 3],
-        moving: Option<(i64, i64)>,
+        moving: &Moving,
         progress: impl Iterator<Item = &'a Progress>,
     ) -> Time {
         let repeated: Vec<(i64, i64, Why)> =
@@ -54,7 +59,8 @@ impl Time {
         let recovering = length(&mut all);
         all.extend(of(|why| why == Why::NotReady));
         let again = length(&mut all);
-        all.extend(moving);
+        // An acknowledgement may come behind the answer.
+        all.extend(moving.times().map(|(from, to)| (from.max(start), to.min(end))));
         all.push((start, sent));
         let both = length(&mut all);
         Time {
@@ -130,4 +136,26 @@ pub(crate) fn trouble<'a>(who: &'a str, time: &Time) -> impl Iterator<Item = Str
     };
     let of_receiver = "a receiver that was not ready (RNR NAK): the receiving application, not the network; post receive buffers earlier";
     [say(recovering, why), say(not_ready, of_receiver)].into_iter().flatten()
+}
+
+/// What to say of a time that may be that of the network behind the tap: an acknowledgement, for which nobody works, takes a good part of what
+/// `of` is said to have taken.
+pub(crate) fn behind_tap(
+    who: &str,
+    of: &str,
+    ns: u64,
+    commands: u64,
+    fastest_ack_ns: Option<u64>,
+) -> Option<String> {
+    /// An adapter needs some time for an acknowledgement.
+    const LEAST_NS: u64 = 20_000;
+    let fastest = fastest_ack_ns.filter(|&ns| ns >= LEAST_NS)?;
+    let network = fastest.saturating_mul(commands).min(ns);
+    (network > ns / 4).then(|| {
+        format!(
+            "{who}: up to {} of the time that {of} took, as seen here, is the network behind the tap: no command was acknowledged sooner than {} later",
+            percent(network as f64 / ns.max(1) as f64),
+            duration(fastest),
+        )
+    })
 }

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     dissect::Address,
-    opcode::Operation,
+    opcode::{Operation, Shape},
     wire::{Acknowledgement, Aeth, NakCode, Reth},
 };
 
@@ -77,10 +77,23 @@ impl<T> Requests<T> {
         self.0.values()
     }
 
-    /// The one that a reply to this address is for.
+    /// The one that a reply to this address is for, or a rejection.
     pub(crate) fn take(&mut self, from: Address, id: u32) -> Option<T> {
         self.0.remove(&(from, id))
     }
+}
+
+/// A packet of a connection, as far as what follows commands needs it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Piece<'a> {
+    pub(crate) operation: Operation,
+    pub(crate) shape: &'static Shape,
+    pub(crate) psn: u32,
+    pub(crate) time: i64,
+    /// Of the payload, captured or not.
+    pub(crate) len: u32,
+    pub(crate) reth: Option<&'a Reth>,
+    pub(crate) aeth: Option<&'a Aeth>,
 }
 
 /// The packets of a direction, and of which commands the data is: `I` is what a command is known by.
@@ -88,80 +101,226 @@ impl<T> Requests<T> {
 pub(crate) struct Transfers<I> {
     pub(crate) requests: Progress,
     pub(crate) responses: Progress,
-    /// The command whose data the WRITE that is on its way carries.
-    pub(crate) writing: Option<I>,
-    /// Of READ requests on the opposite way: first PSN, number of PSNs, command.
-    reads: VecDeque<(u32, u32, I)>,
+    writes: Spans<I>,
+    /// Of READ requests on the opposite way.
+    reads: Spans<I>,
+    /// Of WRITEs that nothing acknowledged yet: the last PSN, and the command.
+    unacked: VecDeque<(u32, I)>,
+    mtu: Mtu,
+    /// A message that no acknowledgement covers yet: its last PSN, and when that came.
+    timed: Option<(u32, i64)>,
+    /// The shortest time from a message to its acknowledgement.
+    pub(crate) fastest_ack: Option<u64>,
 }
 
 impl<I> Default for Transfers<I> {
     fn default() -> Self {
-        let (requests, responses) = Default::default();
-        Transfers { requests, responses, writing: None, reads: VecDeque::new() }
+        let (requests, responses, mtu) = Default::default();
+        let (writes, reads, unacked) = Default::default();
+        Transfers { requests, responses, writes, reads, unacked, mtu, timed: None, fastest_ack: None }
     }
 }
 
 impl<I: Copy> Transfers<I> {
-    /// A packet in its PSN space, captured at this place.
-    pub(crate) fn see(
-        &mut self,
-        operation: Operation,
-        (psn, time, place): (u32, i64, u16),
-        reth: Option<&Reth>,
-    ) -> Seen {
-        match operation {
-            Operation::Send | Operation::Write => self.requests.see(psn, time, place, 1),
-            Operation::ReadRequest => self.requests.see(psn, time, place, reth.map_or(1, most_psns)),
-            Operation::ReadResponse => self.responses.see(psn, time, place, 1),
-            _ => Seen::New,
-        }
-    }
-
-    /// A packet of the opposite way: what it says of the packets of this one.
-    pub(crate) fn hear(
-        &mut self,
-        operation: Operation,
-        (psn, time): (u32, i64),
-        seen: Seen,
-        aeth: Option<&Aeth>,
-    ) {
-        match operation {
-            Operation::Acknowledge => {
-                let answer = match aeth.map(|aeth| aeth.syndrome().meaning()) {
-                    Some(Acknowledgement::RnrNak { .. }) => Answer::Again(Why::NotReady),
-                    Some(Acknowledgement::Nak(NakCode::PsnSequenceError)) => Answer::Again(Why::Lost),
-                    Some(Acknowledgement::Ack { .. }) => Answer::Came,
-                    _ => return,
-                };
-                self.requests.answer(psn, time, answer);
+    /// A packet in its PSN space. `is_here`: captured at the tap that counts.
+    pub(crate) fn see(&mut self, piece: &Piece<'_>, is_here: bool) -> Seen {
+        let &Piece { operation, psn, time, .. } = piece;
+        self.mtu.learn(piece);
+        let seen = match operation {
+            Operation::Send | Operation::Write => self.requests.see(psn, time, is_here, 1),
+            Operation::ReadRequest => {
+                let psns = piece.reth.map_or(1, |reth| self.mtu.most_psns(reth));
+                self.requests.see(psn, time, is_here, psns)
             }
-            Operation::ReadResponse => self.requests.answer(psn, time, Answer::Came),
-            Operation::ReadRequest if seen == Seen::Again => self.responses.ask(psn),
+            Operation::ReadResponse => self.responses.see(psn, time, is_here, 1),
+            _ => return Seen::New,
+        };
+        match seen {
+            Seen::New if is_here && operation == Operation::Send && piece.shape.ends => {
+                self.timed.get_or_insert((psn, time));
+            }
+            // Which of them is acknowledged is not known.
+            Seen::Again => self.timed = None,
             _ => {}
         }
+        seen
+    }
+
+    /// A packet of the opposite way: what it says of the packets of this one. Returns whether it acknowledges some.
+    pub(crate) fn hear(&mut self, piece: &Piece<'_>, seen: Seen) -> bool {
+        let &Piece { operation, psn, time, .. } = piece;
+        self.mtu.learn(piece);
+        let answer = match operation {
+            Operation::Acknowledge => match piece.aeth.map(|aeth| aeth.syndrome().meaning()) {
+                Some(Acknowledgement::RnrNak { .. }) => Answer::Again(Why::NotReady),
+                Some(Acknowledgement::Nak(NakCode::PsnSequenceError)) => Answer::Again(Why::Lost),
+                Some(Acknowledgement::Ack { .. }) => Answer::Came,
+                _ => return false,
+            },
+            Operation::ReadResponse => {
+                if piece.shape.ends {
+                    self.requests.read_ended(psn);
+                }
+                Answer::Came
+            }
+            Operation::ReadRequest if seen == Seen::Again => {
+                self.responses.ask(psn);
+                return false;
+            }
+            _ => return false,
+        };
+        self.requests.answer(psn, time, answer);
+        match self.timed {
+            _ if answer != Answer::Came => self.timed = None,
+            Some((of, since)) if self.requests.is_acked(of) => {
+                let ns = time.abs_diff(since);
+                self.fastest_ack = Some(self.fastest_ack.map_or(ns, |fastest| fastest.min(ns)));
+                self.timed = None;
+            }
+            _ => {}
+        }
+        answer == Answer::Came
+    }
+
+    /// The last packet of a WRITE of a command's data.
+    pub(crate) fn await_ack(&mut self, psn: u32, command: I) {
+        const KEPT: usize = 1024;
+        if self.unacked.len() == KEPT {
+            self.unacked.pop_front();
+        }
+        self.unacked.push_back((psn, command));
+    }
+
+    /// One of those that are acknowledged by now: its PSN and command.
+    pub(crate) fn take_acked(&mut self) -> Option<(u32, I)> {
+        self.unacked.front().filter(|(psn, _)| self.requests.is_acked(*psn))?;
+        self.unacked.pop_front()
     }
 
     /// The opposite way asks for data of a command.
     pub(crate) fn await_read(&mut self, psn: u32, reth: &Reth, command: I) {
-        /// READs that are on their way.
-        const KEPT: usize = 256;
-        if self.reads.len() == KEPT {
-            self.reads.pop_front();
-        }
-        self.reads.push_back((psn, most_psns(reth), command));
+        self.reads.add(psn, self.mtu.most_psns(reth), command);
     }
 
     /// The command whose data a READ response with this PSN carries, and whether it is the first one.
     pub(crate) fn read_by(&self, psn: u32) -> Option<(I, bool)> {
-        let distance = |first: u32| psn.wrapping_sub(first) & 0xff_ffff;
-        let read = self.reads.iter().rev().find(|(first, psns, _)| distance(*first) < *psns);
-        read.map(|&(first, _, command)| (command, psn == first))
+        self.reads.of(psn)
+    }
+
+    /// A WRITE of data of a command begins.
+    pub(crate) fn begin_write(&mut self, psn: u32, reth: &Reth, command: I) {
+        self.writes.add(psn, self.mtu.most_psns(reth), command);
+    }
+
+    /// The command whose data a packet of a WRITE with this PSN carries, and whether it is the first one.
+    pub(crate) fn written_by(&self, psn: u32) -> Option<(I, bool)> {
+        self.writes.of(psn)
     }
 }
 
-/// The responses to a READ are at most so many.
-fn most_psns(reth: &Reth) -> u32 {
-    /// No path MTU is smaller.
-    const LEAST_MTU: u32 = 256;
-    reth.dma_len().div_ceil(LEAST_MTU).max(1)
+/// READs or WRITEs of commands: first PSN, number of PSNs, command.
+#[derive(Debug)]
+struct Spans<I>(VecDeque<(u32, u32, I)>);
+
+impl<I> Default for Spans<I> {
+    fn default() -> Self {
+        Spans(VecDeque::new())
+    }
+}
+
+impl<I: Copy> Spans<I> {
+    /// Those that are on their way.
+    const KEPT: usize = 256;
+
+    fn add(&mut self, psn: u32, psns: u32, command: I) {
+        if self.0.len() == Self::KEPT {
+            self.0.pop_front();
+        }
+        self.0.push_back((psn, psns, command));
+    }
+
+    fn of(&self, psn: u32) -> Option<(I, bool)> {
+        let distance = |first: u32| psn.wrapping_sub(first) & 0xff_ffff;
+        let span = self.0.iter().rev().find(|(first, psns, _)| distance(*first) < *psns);
+        span.map(|&(first, _, command)| (command, psn == first))
+    }
+}
+
+/// What packets show of a connection's path MTU.
+#[derive(Clone, Copy, Debug, Default)]
+struct Mtu {
+    /// A packet that is not the last of its message has as much.
+    exact: Option<u32>,
+    /// It is at least that.
+    least: u32,
+}
+
+impl Mtu {
+    fn learn(&mut self, piece: &Piece<'_>) {
+        let has_data =
+            matches!(piece.operation, Operation::Send | Operation::Write | Operation::ReadResponse);
+        if !has_data || self.exact == Some(piece.len) {
+            return;
+        }
+        match piece.shape.ends {
+            false if piece.len >= Self::LEAST => self.exact = Some(piece.len),
+            _ => self.least = self.least.max(piece.len.min(Self::MOST).next_power_of_two()),
+        }
+    }
+
+    /// No path MTU is smaller, or larger.
+    const LEAST: u32 = 256;
+    const MOST: u32 = 4096;
+
+    /// The responses to a READ are at most so many.
+    fn most_psns(&self, reth: &Reth) -> u32 {
+        let mtu = self.exact.unwrap_or(self.least.max(Self::LEAST));
+        reth.dma_len().div_ceil(mtu).max(1)
+    }
+}
+
+/// At which of several taps a connection is read: at the one near who asks, where requests come first. What is seen at others says when a
+/// packet passed there, which is another time, and that it got that far, which is not all the way.
+#[derive(Debug, Default)]
+pub(crate) struct Taps {
+    near: Option<u16>,
+    has_others: bool,
+    /// Where answers are read as long as the near tap shows none: it may have one direction only.
+    answers: Option<u16>,
+    has_near_answers: bool,
+}
+
+/// How a packet of one of several taps is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tap {
+    Here,
+    /// It passed the tap that counts before: what is new was lost there by the capture.
+    Behind,
+    /// It comes to the tap that counts later, if it comes.
+    Before,
+}
+
+impl Taps {
+    /// A packet of this tap. `has_seen`: whether a tap has packets of that direction between the two addresses.
+    pub(crate) fn look(&mut self, is_request: bool, tap: u16, has_seen: impl FnOnce(u16) -> bool) -> Tap {
+        let is_near = self.near.is_some_and(|near| near == tap);
+        self.has_others |= !is_near && self.near.is_some();
+        if is_request {
+            let is_here = is_near || self.near.is_none();
+            self.near.get_or_insert(tap);
+            return if is_here { Tap::Here } else { Tap::Behind };
+        }
+        self.has_near_answers |= is_near || !self.has_near_answers && self.near.is_some_and(has_seen);
+        let here = if self.has_near_answers { self.near } else { Some(*self.answers.get_or_insert(tap)) };
+        match () {
+            () if here == Some(tap) => Tap::Here,
+            () if self.has_near_answers => Tap::Before,
+            () => Tap::Behind,
+        }
+    }
+
+    /// Where it is read, if several taps have packets of it.
+    pub(crate) fn of_several(&self) -> Option<u16> {
+        self.near.filter(|_| self.has_others)
+    }
 }

@@ -71,8 +71,9 @@ impl Json {
         self.layers(d, to)?;
         tail(frame, to)?;
         to.push_str(",\"info\":\"");
-        // It needs no escaping: names and numbers of this library only.
+        let from = to.len();
         Info::new(d, frame.icrc).write(to)?;
+        text::json_escape(to, from)?;
         to.push_str("\",\"notes\":[");
         for (i, note) in d.notes().iter().enumerate() {
             to.push_str(if i == 0 { "{\"id\":\"" } else { ",{\"id\":\"" });

@@ -142,6 +142,26 @@ pub(crate) fn json_string<W: Write + ?Sized>(w: &mut W, text: &str) -> Result {
     w.write_str(text.get(plain..).unwrap_or(""))?;
     w.write_char('"')
 }
+
+/// Escapes what was appended from here on for a string in JSON. Nearly all of it is names and numbers of this library, but some is of the wire.
+pub(crate) fn json_escape(to: &mut String, from: usize) -> Result {
+    let appended = to.get(from..).unwrap_or("");
+    // Without a branch for each byte: the compiler reads many at once.
+    let is_plain =
+        appended.bytes().fold(true, |plain, byte| plain & (byte >= 0x20) & (byte != b'"') & (byte != b'\\'));
+    if is_plain { Ok(()) } else { json_escape_slowly(to, from) }
+}
+
+#[cold]
+fn json_escape_slowly(to: &mut String, from: usize) -> Result {
+    let appended = to.split_off(from);
+    json_string(to, &appended)?;
+    // Its quotes are the caller's.
+    to.pop();
+    to.remove(from);
+    Ok(())
+}
+
 #[inline(always)]
 fn ascii<W: Write + ?Sized>(w: &mut W, text: &[u8]) -> Result {
     w.write_str(std::str::from_utf8(text).unwrap_or(""))

@@ -154,6 +154,10 @@ impl<'a> Cqe<'a> {
         payload.try_into().ok().map(Cqe)
     }
 
+    pub(super) fn of(bytes: &'a [u8; CQE]) -> Cqe<'a> {
+        Cqe(bytes)
+    }
+
     pub(super) fn id(&self) -> u16 {
         u16::from_le_bytes([self.0[12], self.0[13]])
     }
@@ -255,12 +259,23 @@ impl Command {
                     0x0a => Some("Get Features"),
                     0x0c => Some("Asynchronous Event Request"),
                     0x0d => Some("Namespace Management"),
+                    0x10 => Some("Firmware Commit"),
+                    0x11 => Some("Firmware Image Download"),
+                    0x14 => Some("Device Self-test"),
                     0x15 => Some("Namespace Attachment"),
                     0x18 => Some("Keep Alive"),
+                    0x19 => Some("Directive Send"),
+                    0x1a => Some("Directive Receive"),
+                    0x1c => Some("Virtualization Management"),
+                    0x1d => Some("NVMe-MI Send"),
+                    0x1e => Some("NVMe-MI Receive"),
+                    0x20 => Some("Capacity Management"),
+                    0x24 => Some("Lockdown"),
                     0x80 => Some("Format NVM"),
                     0x81 => Some("Security Send"),
                     0x82 => Some("Security Receive"),
                     0x84 => Some("Sanitize"),
+                    0x86 => Some("Get LBA Status"),
                     _ => None,
                 },
                 opcode,
@@ -278,8 +293,10 @@ impl Command {
                     0x0d => Some("Reservation Register"),
                     0x0e => Some("Reservation Report"),
                     0x11 => Some("Reservation Acquire"),
+                    0x12 => Some("I/O Management Receive"),
                     0x15 => Some("Reservation Release"),
                     0x19 => Some("Copy"),
+                    0x1d => Some("I/O Management Send"),
                     0x79 => Some("Zone Management Send"),
                     0x7a => Some("Zone Management Receive"),
                     0x7d => Some("Zone Append"),

@@ -18,13 +18,15 @@ use std::{
 use crate::{
     capture::Record,
     dissect::{Address, Dissection},
-    follow::{Directions, Doubt, Ending, HalfKnown, Key, Named, Requests, Seen, Sums, Transfers, Turn},
+    follow::{
+        Directions, Doubt, Ending, HalfKnown, Key, Named, Piece, Requests, Seen, Sums, Tap, Transfers, Turn,
+    },
     opcode::{Operation, Service, Shape},
-    wire::{self, Aeth, Bth, CmRep, CmReq, NvmeCmReq, Reth},
+    wire::{self, Aeth, Bth, CmRej, CmRep, CmReq, NvmeCmReq, Psn, Reth},
 };
 use capsule::{CQE, Command, Cqe, Sqe};
 use data::{Gathering, Identified, Who};
-use queue::Queue;
+use queue::{Held, Queue};
 
 pub use rows::{
     CommandRow, ControllerRow, FailedRow, NamespaceRow, OperationRow, QueueRow, Report, SCHEMA, SubsystemRow,
@@ -42,6 +44,8 @@ pub struct Commands {
     /// The queues between a host and a controller of which the host's queue pair is not known.
     half_known: HalfKnown,
     requests: Requests<Request>,
+    /// Requests that were rejected.
+    rejected: u64,
     named: Named,
     directions: Directions,
     gathering: Gathering,
@@ -93,6 +97,8 @@ impl Role {
 #[derive(Clone, Copy, Debug)]
 struct Request {
     host_qp: u32,
+    /// Of what the controller sends.
+    first_psn: Psn,
     queue: u16,
     entries: u32,
     /// Of an I/O queue; hosts before version 1.1 say none.
@@ -138,6 +144,7 @@ impl Commands {
         self.directions.see(src, dst);
         if d.has(wire::Kind::Mad) {
             if self.doubt.accepts(d) {
+                self.directions.see_at(src, dst, record.interface);
                 self.on_management(d, [src, dst], time, frame);
             }
             return;
@@ -167,25 +174,45 @@ impl Commands {
         for held in self.doubt.release() {
             held.with(|frame, record, d| self.read(frame, record, d));
         }
+        // Nothing says any more that they came.
+        (0..self.queues.len()).for_each(|at| self.release(at, |held| !held.is_elsewhere));
         rows::report(self)
     }
 
     fn on_management(&mut self, d: &Dissection<'_>, [src, dst]: [Address; 2], time: i64, frame: u64) {
         if let Some(req) = d.get::<CmReq>() {
             let Some(request) = Request::of(d, req) else { return };
+            let is_set_up = |&at: &usize| {
+                let of = &self.queues[at];
+                of.ended.is_none() && of.host_qp == Some(request.host_qp)
+            };
+            // One that is repeated, and comes late.
+            if self.named.of((src, req.local_comm_id().0)).filter(is_set_up).is_some() {
+                return;
+            }
             self.requests.add(src, req.local_comm_id().0, request);
         }
         if let Some(rep) = d.get::<CmRep>() {
             let Some(request) = self.requests.take(dst, rep.remote_comm_id().0) else { return };
             let controller_qp = rep.local_qpn().0;
             let to = Key { src: dst, dst: src, qp: controller_qp };
+            let sides = [(dst, rep.remote_comm_id().0), (src, rep.local_comm_id().0)];
             if let Some(at) = self.add_queue(to, time, frame) {
-                self.named.add([(dst, rep.remote_comm_id().0), (src, rep.local_comm_id().0)], at);
+                self.named.add(sides, at);
                 let of = &mut self.queues[at];
                 (of.is_proved, of.number, of.entries) = (true, Some(request.queue), Some(request.entries));
                 of.controller_id = request.controller_id;
                 self.bind(at, request.host_qp);
+                let back = Key { src, dst, qp: request.host_qp };
+                for (key, psn) in [(to, rep.starting_psn()), (back, request.first_psn)] {
+                    if let Some(way) = self.ways.get_mut(&key) {
+                        way.transfers.requests.starts_with(psn.0);
+                    }
+                }
             }
+        }
+        if let Some(rej) = d.get::<CmRej>() {
+            self.rejected += u64::from(self.requests.take(dst, rej.remote_comm_id().0).is_some());
         }
         let of_way = |key| self.ways.get(&key).map(|way| way.role.queue());
         if let Some((at, by)) = self.named.ended(d, [src, dst], of_way) {
@@ -230,20 +257,88 @@ impl Commands {
             return;
         }
         let Some(way) = self.ways.get_mut(&packet.key) else { return };
-        let seen = way.transfers.see(operation, (packet.psn, packet.time, packet.place), packet.reth);
+        let role = way.role;
+        let (at, to_controller) = (role.queue(), matches!(role, Role::ToController(_)));
+        let of = &mut self.queues[at];
+        let directions = &self.directions;
+        let tap = of.taps.look(to_controller, packet.place, |tap| {
+            directions.has_seen_at(packet.key.src, packet.key.dst, tap)
+        });
+        match (tap, operation) {
+            (Tap::Behind, Operation::Acknowledge) => return,
+            (Tap::Before, _) => {
+                if let Some(held) =
+                    packet.held(true).filter(|held| !way.transfers.requests.has_sent(held.psn))
+                {
+                    of.hold(held);
+                }
+                return;
+            }
+            _ => {}
+        }
+        let piece = packet.piece(operation);
+        let seen = way.transfers.see(&piece, tap == Tap::Here);
         if seen == Seen::Copy {
             return;
         }
-        let role = way.role;
-        if let Some(back) = self.queues[role.queue()].key_back(matches!(role, Role::ToController(_)))
+        let mut is_answer = false;
+        if let Some(back) = of.key_back(to_controller)
             && let Some(back) = self.ways.get_mut(&back)
         {
-            back.transfers.hear(operation, (packet.psn, packet.time), seen, packet.aeth);
+            is_answer = back.transfers.hear(&piece, seen);
+            while let Some((psn, (id, _))) = back.transfers.take_acked() {
+                of.on_acked(id, psn, packet.time);
+            }
         }
         match role {
             Role::ToController(at) => self.on_to_controller(at, packet, operation),
-            Role::ToHost(at) => self.on_to_host(at, packet, operation),
+            Role::ToHost(at) => self.on_to_host(at, packet, (operation, seen)),
         }
+        if !self.queues[at].held.is_empty() {
+            self.decide_held(at, packet.time, (to_controller, is_answer, seen));
+        }
+    }
+
+    /// Responses that were held: which the host took.
+    #[cold]
+    fn decide_held(&mut self, at: usize, time: i64, (to_controller, is_answer, seen): (bool, bool, Seen)) {
+        let Some(way) = self.queues[at].key_back(true).and_then(|key| self.ways.get(&key)) else { return };
+        let progress = &way.transfers.requests;
+        match seen {
+            _ if to_controller && is_answer => {
+                let held = self.queues[at].held.iter().map(|held| held.psn);
+                let acked: Vec<u32> = held.filter(|&psn| progress.is_acked(psn)).collect();
+                self.release(at, |held| acked.contains(&held.psn));
+            }
+            // What was missing came. If the host kept what was behind it, it is taken now, and not sent again.
+            Seen::Late | Seen::Again if !to_controller => {
+                let held = self.queues[at].held.iter_mut();
+                held.filter(|held| !held.is_elsewhere && !progress.is_behind_gap(held.psn))
+                    .for_each(|held| held.time = held.time.max(time));
+            }
+            _ => {}
+        }
+    }
+
+    /// Completes the commands of responses that were held.
+    fn release(&mut self, at: usize, is_taken: impl Fn(&Held) -> bool) {
+        let held = std::mem::take(&mut self.queues[at].held);
+        let (taken, rest): (Vec<Held>, Vec<Held>) = held.into_iter().partition(is_taken);
+        self.queues[at].held = rest;
+        for held in taken {
+            self.complete(at, &held.response, held.time);
+        }
+    }
+
+    /// A response that the host took.
+    fn complete(&mut self, at: usize, response: &[u8; CQE], time: i64) {
+        let of = &mut self.queues[at];
+        let ways = [of.key_back(false), of.key_back(true)].map(|key| self.ways.get(&key?));
+        let progress =
+            ways.into_iter().flatten().flat_map(|way| [&way.transfers.requests, &way.transfers.responses]);
+        let completed =
+            of.complete(&Cqe::of(response), time, progress, (&mut self.gathering, &mut self.identified));
+        completed.into_iter().for_each(|done| self.count(at, done));
     }
 
     /// Whether [`finds_queue`](Self::finds_queue) may find one.
@@ -286,7 +381,14 @@ impl Commands {
         let of = &mut self.queues[at];
         match operation {
             Operation::Send if packet.shape.begins => match Sqe::read(packet.payload) {
-                Some(sqe) => of.begin(&sqe, packet, &mut self.gathering),
+                Some(sqe) => {
+                    // The host took the response: it uses the number again.
+                    if of.held.iter().any(|held| held.id() == sqe.id()) && !of.has_sent(sqe.id(), packet.psn)
+                    {
+                        self.release(at, |held| held.id() == sqe.id());
+                    }
+                    self.queues[at].begin(&sqe, packet, &mut self.gathering);
+                }
                 None if packet.payload.len() < capsule::SQE => self.cut_capsules += 1,
                 None => of.misfits += 1,
             },
@@ -303,23 +405,22 @@ impl Commands {
         }
     }
 
-    fn on_to_host(&mut self, at: usize, packet: &Packet<'_>, operation: Operation) {
+    fn on_to_host(&mut self, at: usize, packet: &Packet<'_>, (operation, seen): (Operation, Seen)) {
         let of = &mut self.queues[at];
         let to = Key { src: packet.key.dst, dst: packet.key.src, qp: of.controller_qp };
         match operation {
             Operation::Send if packet.shape.begins && packet.shape.ends && packet.len as usize == CQE => {
-                let Some(response) = Cqe::read(packet.payload) else {
+                let Some(held) = packet.held(false) else {
                     self.cut_capsules += 1;
                     return;
                 };
-                let ways = [self.ways.get(&to), self.ways.get(&packet.key)];
-                let progress = ways
-                    .into_iter()
-                    .flatten()
-                    .flat_map(|way| [&way.transfers.requests, &way.transfers.responses]);
-                let completed =
-                    of.complete(&response, packet, progress, (&mut self.gathering, &mut self.identified));
-                completed.into_iter().for_each(|done| self.count(at, done));
+                let way = self.ways.get(&packet.key);
+                if way.is_some_and(|way| way.transfers.requests.is_untaken(packet.psn)) {
+                    of.hold(held);
+                    return;
+                }
+                of.drop_held(packet.psn);
+                self.complete(at, &held.response, held.time);
             }
             Operation::Send => of.misfits += 1,
             Operation::ReadRequest => {
@@ -331,18 +432,21 @@ impl Commands {
                 if let Some(way) = self.ways.get_mut(&to) {
                     way.transfers.await_read(packet.psn, reth, of_command);
                 }
-                of.on_read_request(of_command.0, packet);
+                of.on_read_request(of_command.0, packet.time, seen != Seen::Again);
             }
             Operation::Write => {
                 let Some(way) = self.ways.get_mut(&packet.key) else { return };
-                if let Some(reth) = packet.reth {
-                    way.transfers.writing = of.with_memory(reth);
-                    if let Some((id, from)) = way.transfers.writing {
-                        self.gathering.part((at, id), from, packet.psn);
-                    }
+                if let Some(reth) = packet.reth
+                    && let Some(of_command) = of.with_memory(reth)
+                {
+                    way.transfers.begin_write(packet.psn, reth, of_command);
+                    self.gathering.part((at, of_command.0), of_command.1, packet.psn);
                 }
-                if let Some((id, _)) = way.transfers.writing {
-                    of.on_data(id, packet, &mut self.gathering);
+                if let Some((of_command, _)) = way.transfers.written_by(packet.psn) {
+                    of.on_data(of_command.0, packet, &mut self.gathering);
+                    if packet.shape.ends {
+                        way.transfers.await_ack(packet.psn, of_command);
+                    }
                 }
             }
             _ => {}
@@ -371,6 +475,18 @@ impl Commands {
 }
 
 impl Packet<'_> {
+    fn piece(&self, operation: Operation) -> Piece<'_> {
+        let &Packet { shape, psn, time, len, reth, aeth, .. } = self;
+        Piece { operation, shape, psn, time, len, reth, aeth }
+    }
+
+    /// The response that it is.
+    fn held(&self, is_elsewhere: bool) -> Option<Held> {
+        let is_one = self.shape.operation == Some(Operation::Send) && self.shape.begins && self.shape.ends;
+        let response = self.payload.try_into().ok().filter(|_| is_one && self.len as usize == CQE)?;
+        Some(Held { psn: self.psn, time: self.time, response, is_elsewhere })
+    }
+
     fn is_nak(&self) -> bool {
         self.aeth.is_some_and(|aeth| aeth.syndrome().is_nak())
     }
@@ -387,6 +503,7 @@ impl Request {
         let asks = d.get::<NvmeCmReq>()?;
         Some(Request {
             host_qp: req.local_qpn().0,
+            first_psn: req.starting_psn(),
             queue: asks.qid().0,
             entries: u32::from(asks.hsqsize().0) + 1,
             controller_id: Some(asks.cntlid().0).filter(|&id| id != 0 && asks.qid().0 != 0),

@@ -8,12 +8,13 @@ use std::{
 
 use super::{
     Packet,
-    capsule::{Command, Cqe, Data, SQE, Sqe, Status},
+    capsule::{CQE, Command, Cqe, Data, SQE, Sqe, Status},
     data::{Gathered, Gathering, Identified, Which, Who, until_zero},
 };
 use crate::{
     dissect::Address,
-    follow::{Ending, Key, Progress, Sums, Time},
+    follow::{Ending, Key, Moving, Progress, Sums, Taps, Time},
+    opcode::Operation,
     wire::{NvmeConnectData, Reth},
 };
 
@@ -63,6 +64,27 @@ pub(super) struct Queue {
     pub(super) failed: BTreeMap<(Command, Status), (u64, u64)>,
     pub(super) slowest_keep_alive: Option<u64>,
     pub(super) depth: Depth,
+    /// Responses of which it is not sure yet that the host took them.
+    pub(super) held: Vec<Held>,
+    /// Commands whose number was used again without a response in the capture.
+    pub(super) unseen_responses: u64,
+    pub(super) taps: Taps,
+}
+
+/// A response that the host may not have taken: it passed behind packets that are missing, which the host takes first, or another tap.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Held {
+    pub(super) psn: u32,
+    pub(super) time: i64,
+    pub(super) response: [u8; CQE],
+    /// At another tap.
+    pub(super) is_elsewhere: bool,
+}
+
+impl Held {
+    pub(super) fn id(&self) -> u16 {
+        Cqe::of(&self.response).id()
+    }
 }
 
 /// A command that is not completed.
@@ -82,7 +104,7 @@ pub(super) struct Open {
     /// The keep-alive timeout that it sets.
     sets_keep_alive: Option<u32>,
     moved: u64,
-    moving: Option<(i64, i64)>,
+    moving: Moving,
     /// It waits for no event: its time counts.
     pub(super) is_counted: bool,
 }
@@ -156,6 +178,9 @@ impl Queue {
             failed: BTreeMap::new(),
             slowest_keep_alive: None,
             depth: Depth::default(),
+            held: Vec::new(),
+            unseen_responses: 0,
+            taps: Taps::default(),
         }
     }
 
@@ -210,6 +235,11 @@ impl Queue {
         self.open.contains_key(&id)
     }
 
+    /// Whether the last command of this number had this PSN.
+    pub(super) fn has_sent(&self, id: u16, psn: u32) -> bool {
+        self.last_psn.get(&id) == Some(&psn)
+    }
+
     /// A command.
     pub(super) fn begin(&mut self, sqe: &Sqe<'_>, packet: &Packet<'_>, gathering: &mut Gathering) {
         let id = sqe.id();
@@ -245,13 +275,15 @@ impl Queue {
             },
             sets_keep_alive: sqe.sets_keep_alive().filter(|_| self.is_admin()),
             moved,
-            moving: None,
+            moving: Moving::default(),
             is_counted: !command.is_async_event(self.is_admin()),
         };
         let is_counted = open.is_counted;
-        if self.open.insert(id, open).is_none() && is_counted {
-            self.depth.change(packet.time, 1, self.entries);
-        }
+        let old = self.open.insert(id, open);
+        // The host uses a number again behind the response, or after it gave up.
+        let was_counted = old.is_some_and(|old| old.is_counted);
+        self.unseen_responses += u64::from(was_counted);
+        self.depth.change(packet.time, i32::from(is_counted) - i32::from(was_counted), self.entries);
         self.begun = (!packet.shape.ends).then_some((id, packet.psn));
         gathering.begin((self.at, id), sqe, self.is_admin_for_sure());
         if let (Data::InCapsule { .. }, Some(data)) = (data, packet.payload.get(SQE..)) {
@@ -292,16 +324,30 @@ impl Queue {
     }
 
     /// The controller asks for data.
-    pub(super) fn on_read_request(&mut self, id: u16, packet: &Packet<'_>) {
+    pub(super) fn on_read_request(&mut self, id: u16, time: i64, is_new: bool) {
         if let Some(open) = self.open.get_mut(&id) {
-            open.moves(packet.time);
+            open.moving.read(time, is_new);
+        }
+    }
+
+    /// The host acknowledged the last packet of a WRITE of data.
+    pub(super) fn on_acked(&mut self, id: u16, psn: u32, time: i64) {
+        if let Some(open) = self.open.get_mut(&id) {
+            open.moving.acked(psn, time);
         }
     }
 
     /// A packet of a command's data.
     pub(super) fn on_data(&mut self, id: u16, packet: &Packet<'_>, gathering: &mut Gathering) {
         let Some(open) = self.open.get_mut(&id) else { return };
-        open.moves(packet.time);
+        if packet.shape.operation == Some(Operation::Write) {
+            open.moving.write(packet.time, packet.psn);
+        } else {
+            open.moving.packet(packet.time);
+            if packet.shape.ends {
+                open.moving.read_ended(packet.time);
+            }
+        }
         open.moved = open.moved.saturating_add(packet.len.into());
         gathering.packet((self.at, id), packet.psn, packet.payload, packet.len, packet.shape.ends);
     }
@@ -362,11 +408,24 @@ impl Queue {
         }
     }
 
-    /// A response. Returns its command, with those before it if it shows what they are.
+    /// A response that may have to be sent again.
+    pub(super) fn hold(&mut self, held: Held) {
+        self.drop_held(held.psn);
+        self.held.push(held);
+    }
+
+    /// The response with this PSN is not the one.
+    pub(super) fn drop_held(&mut self, psn: u32) {
+        if !self.held.is_empty() {
+            self.held.retain(|held| held.psn != psn);
+        }
+    }
+
+    /// A response, and when it came. Returns its command, with those before it if it shows what they are.
     pub(super) fn complete<'a>(
         &mut self,
         response: &Cqe<'_>,
-        packet: &Packet<'_>,
+        time: i64,
         progress: impl Iterator<Item = &'a Progress>,
         (gathering, identified): (&mut Gathering, &mut Identified),
     ) -> Vec<Done> {
@@ -378,14 +437,14 @@ impl Queue {
             return Vec::new();
         };
         self.matched += 1;
-        self.last = packet.time;
+        self.last = self.last.max(time);
         if self.number.is_none() && response.queue() != 0 {
             self.number = Some(response.queue());
         }
         if open.is_counted {
-            self.depth.change(packet.time, -1, self.entries);
+            self.depth.change(time, -1, self.entries);
         }
-        let time = open.cut(packet.time, progress);
+        let parts = Time::cut([open.start, open.sent, time], &open.moving, progress);
         let bytes = match open.data {
             // Retransmissions are no more data.
             Data::Keyed { len, .. } => open.moved.min(len.into()),
@@ -414,7 +473,7 @@ impl Queue {
             status: response.status(),
             bytes,
             blocks,
-            time,
+            time: parts,
         });
         if !self.decide() {
             const UNSURE: usize = 64;
@@ -437,18 +496,6 @@ impl Queue {
         if done.command.is_keep_alive(self.is_admin()) {
             self.slowest_keep_alive = self.slowest_keep_alive.max(Some(done.time.latency));
         }
-    }
-}
-
-impl Open {
-    fn moves(&mut self, time: i64) {
-        let (first, _) = self.moving.unwrap_or((time, time));
-        self.moving = Some((first, time));
-    }
-
-    /// What its time went to, for the controller.
-    fn cut<'a>(&self, end: i64, progress: impl Iterator<Item = &'a Progress>) -> Time {
-        Time::cut([self.start, self.sent, end], self.moving, progress)
     }
 }
 

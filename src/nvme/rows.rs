@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     dissect::Address,
-    follow::{Ending, Sums, Time, shares, trouble},
+    follow::{Ending, Sums, Time, behind_tap, shares, trouble},
     report::{
         DataDirection, Summary,
         field::{Types, records},
@@ -102,8 +102,17 @@ records! {
         pub unanswered: u64,
         /// How long the oldest of them waited: until its queue ended, else until the capture did, in nanoseconds.
         pub longest_wait_ns: Option<u64>,
+        /// Commands whose number the host used again although the capture has no response: it lacks that, or the host gave up. They are not
+        /// among those without a response.
+        pub unseen_responses: u64,
         /// Retransmitted capsules of commands.
         pub retransmitted_commands: u64,
+        /// The shortest time from a command to its acknowledgement, in nanoseconds: the network behind the tap, there and back, takes no
+        /// more; the controller's time has that in it.
+        pub fastest_ack_ns: Option<u64>,
+        /// The number of the interface that it is read of, near its host, if several recorded it. What only others have is not read, but
+        /// for commands and responses that this one lacks.
+        pub interface: Option<u16>,
         /// The most commands outstanding at once.
         pub most_outstanding: u32,
         /// The mean number of commands outstanding while there were some.
@@ -222,7 +231,7 @@ records! {
         pub latency_ns: u64,
         /// The controller, and the network behind the tap.
         pub controller_ns: u64,
-        /// Data was on its way: from the first READ request or packet of data to the last, but for recovery.
+        /// Data was on its way: READs were open, or packets of WRITEs were not acknowledged; but for recovery.
         pub data_ns: u64,
         /// Packets were sent again: after losses, or after a timeout.
         pub recovering_ns: u64,
@@ -478,7 +487,8 @@ pub(super) fn report(mut all: Commands) -> Report {
     let sure = |queue: &&Queue| Some(queue.who()).filter(|who| who.3 != Which::Unknown);
     let whose: Vec<Option<Who>> =
         shown.iter().map(|queue| sure(queue).map(|who| known.whole(&who))).collect();
-    let rows: Vec<QueueRow> = shown.iter().map(|queue| queue_row(queue, end)).collect();
+    let fastest_ack = |queue: &Queue| all.ways.get(&queue.key_back(false)?)?.transfers.fastest_ack;
+    let rows: Vec<QueueRow> = shown.iter().map(|queue| queue_row(queue, end, fastest_ack(queue))).collect();
     let operation = |of: (&Kind, &Sums)| operation_row(of, &all, &known);
     let mut operations: Vec<OperationRow> = all.operations.iter().map(operation).collect();
     operations.sort_by_key(|row| (row.is_admin, std::cmp::Reverse(row.time.latency_ns)));
@@ -503,13 +513,13 @@ pub(super) fn report(mut all: Commands) -> Report {
         wrong_icrc: all.doubt.refused,
         not_followed: all.not_followed,
         one_way: all.directions.are_one_way(),
-        unanswered_requests: all.requests.waiting().count() as u64,
+        unanswered_requests: all.requests.waiting().count() as u64 + all.rejected,
     };
     report.findings = findings(&report, &shown, end);
     report
 }
 
-fn queue_row(queue: &Queue, end: i64) -> QueueRow {
+fn queue_row(queue: &Queue, end: i64, fastest_ack_ns: Option<u64>) -> QueueRow {
     let waiting = || queue.open.values().filter(|open| open.is_counted);
     let depth = &queue.depth;
     QueueRow {
@@ -527,7 +537,10 @@ fn queue_row(queue: &Queue, end: i64) -> QueueRow {
         completed: queue.sums.latency.count(),
         unanswered: waiting().count() as u64,
         longest_wait_ns: waiting().map(|open| Ending::wait(queue.ended, open.start, end)).max(),
+        unseen_responses: queue.unseen_responses,
         retransmitted_commands: queue.sent_again,
+        fastest_ack_ns,
+        interface: queue.taps.of_several(),
         most_outstanding: depth.most,
         mean_outstanding: (depth.ns > 0).then(|| depth.area as f64 / depth.ns as f64),
         full_ratio: queue.entries.filter(|_| depth.ns > 0).map(|_| depth.full_ns as f64 / depth.ns as f64),
@@ -664,7 +677,20 @@ fn findings(report: &Report, shown: &[&Queue], end: i64) -> Vec<String> {
                 count(row.entries.unwrap_or(0).into()),
             ));
         }
+        if row.unseen_responses > 0 {
+            all.push(format!(
+                "{who}: the host used the numbers of {} again although the capture has no response: it lacks some, or the host gave up",
+                several(row.unseen_responses, "command"),
+            ));
+        }
         all.extend(trouble(&who, &queue.sums.time));
+        all.extend(behind_tap(
+            &who,
+            "the controller",
+            row.time.controller_ns,
+            row.completed,
+            row.fastest_ack_ns,
+        ));
     }
     all.extend(identity::findings(report));
     for row in &report.failed {

@@ -1,0 +1,94 @@
+//! When data of a command was on its way: READs were open, or packets of WRITEs were not acknowledged. Between them who answers took its time.
+
+/// The times of one command's data.
+#[derive(Debug, Default)]
+pub(crate) struct Moving {
+    over: Vec<(i64, i64)>,
+    /// From when, and to the last packet.
+    now: Option<(i64, i64)>,
+    /// The last packet of a WRITE, which nothing acknowledged yet.
+    unacked: Option<u32>,
+    /// READs without their last response.
+    reads: u16,
+}
+
+impl Moving {
+    /// A packet of data.
+    pub(crate) fn packet(&mut self, time: i64) {
+        self.now.get_or_insert((time, time)).1 = time;
+    }
+
+    /// A packet of a WRITE.
+    pub(crate) fn write(&mut self, time: i64, psn: u32) {
+        self.packet(time);
+        self.unacked = Some(psn);
+    }
+
+    /// A READ request. `is_new`: it does not repeat one.
+    pub(crate) fn read(&mut self, time: i64, is_new: bool) {
+        self.packet(time);
+        self.reads = self.reads.saturating_add(u16::from(is_new));
+    }
+
+    /// The last response to a READ.
+    pub(crate) fn read_ended(&mut self, time: i64) {
+        self.reads = self.reads.saturating_sub(1);
+        self.pause(time);
+    }
+
+    /// An acknowledgement covers this packet.
+    pub(crate) fn acked(&mut self, psn: u32, time: i64) {
+        if self.unacked == Some(psn) {
+            self.unacked = None;
+            self.pause(time);
+        }
+    }
+
+    /// Nothing is on its way any more, if so.
+    fn pause(&mut self, time: i64) {
+        /// With more, what is between them counts, too.
+        const MOST: usize = 256;
+        if self.reads > 0 || self.unacked.is_some() {
+            return;
+        }
+        let Some((from, _)) = self.now.take() else { return };
+        let is_full = self.over.len() >= MOST;
+        match self.over.last_mut() {
+            Some(last) if is_full => last.1 = time,
+            _ => self.over.push((from, time)),
+        }
+    }
+
+    /// Whether there was any.
+    pub(crate) fn is_some(&self) -> bool {
+        self.now.is_some() || !self.over.is_empty()
+    }
+
+    /// When it was on its way.
+    pub(crate) fn times(&self) -> impl Iterator<Item = (i64, i64)> {
+        self.over.iter().copied().chain(self.now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_are_between_what_is_acknowledged() {
+        let mut moving = Moving::default();
+        [(10, 1), (11, 2)].iter().for_each(|&(time, psn)| moving.write(time, psn));
+        // It covers the first packet alone.
+        moving.acked(1, 12);
+        moving.write(15, 3);
+        moving.acked(3, 20);
+        moving.read(50, true);
+        moving.read(52, true);
+        moving.read(53, false);
+        [55, 57].iter().for_each(|&time| moving.packet(time));
+        moving.read_ended(57);
+        moving.read_ended(60);
+        moving.write(70, 9);
+        assert_eq!(moving.times().collect::<Vec<_>>(), [(10, 20), (50, 60), (70, 70)]);
+    }
+}
