@@ -12,8 +12,8 @@ use super::{
 use crate::analyze::metric::paths::planes;
 use crate::report::{
     Affected, CollectiveCause, Congestion, DcbxPort, EcnCleared, FlowPath, Head, Incast, MarkedFlow,
-    MrcConnection, NotDecoded, OneSided, PathState, Pause, PauseCulprit, PauseViolations, SlowFlow, Space,
-    TimeCause, TimeShare, UetContext, UetCount, UetCounted, UetMode,
+    MrcConnection, NotDecoded, OneSided, PathState, Pause, PauseCulprit, PauseViolations, Reason, SlowFlow,
+    Space, TimeCause, TimeShare, UetContext, UetCount, UetCounted, UetMode,
     units::{bits, bytes, count, duration, percent, priority, several},
 };
 
@@ -699,8 +699,12 @@ pub(super) fn pauses(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(
             say(seen.kin([], of));
         }
         if pause.paused_ns.is_none() && pause.xoff > 0 {
+            let needs = match pause.why.get("paused_ns") {
+                Some(Reason::CoarseTimes) => "a finer clock",
+                _ => "the link's speed (--speed)",
+            };
             let text = format!(
-                "{} asked for pauses of {} on {}: {} XOFF and {} XON; how long they lasted needs the link's speed (--speed)",
+                "{} asked for pauses of {} on {}: {} XOFF and {} XON; how long they lasted needs {needs}",
                 pause.sender_name(),
                 priority(pause.priority),
                 pause.link,
