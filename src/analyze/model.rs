@@ -237,6 +237,8 @@ pub struct Files {
     pub ids: Vec<String>,
     /// Captures whose clocks were set right when they were merged.
     pub clocks: Vec<SetClock>,
+    /// Captures that were merged, and whose clocks no packet ties to that of the first one.
+    pub untied: Vec<String>,
     /// The finest step of the captures' own times, where clocks were set right: the times of the merge do not show it.
     pub step_ns: Option<u64>,
 }
@@ -244,10 +246,11 @@ pub struct Files {
 impl Files {
     /// More files behind these.
     pub fn add(&mut self, more: Files) {
-        let Files { names, problems, drops, parts, ids, clocks, step_ns } = more;
+        let Files { names, problems, drops, parts, ids, clocks, untied, step_ns } = more;
         self.step_ns = self.step_ns.into_iter().chain(step_ns).min();
         self.parts.extend(parts);
         self.clocks.extend(clocks);
+        self.untied.extend(untied);
         self.ids.resize(self.names.len(), String::new());
         self.ids.extend(ids);
         self.names.extend(names);
@@ -283,6 +286,7 @@ impl Files {
                 let (file, offset_ns, common_packets) = (file.clone(), offset.ns, offset.packets);
                 files.clocks.push(SetClock { file, offset_ns, common_packets });
             }
+            files.untied.extend(files.names.first().filter(|_| capture.is_untied()).cloned());
             files.step_ns = capture.step_ns();
             all.add(files);
         }

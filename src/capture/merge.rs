@@ -70,6 +70,13 @@ impl Merge {
         self.lanes.iter_mut().for_each(|lane| lane.capture.watch_step());
     }
 
+    /// Nothing ties the clock of a capture to that of the first one.
+    pub fn set_untied(&mut self, capture: usize) {
+        if let Some(lane) = self.lanes.get_mut(capture) {
+            lane.capture.set_untied();
+        }
+    }
+
     /// Index of the capture whose frame was given last.
     pub fn file(&self) -> Option<usize> {
         self.given

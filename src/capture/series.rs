@@ -25,6 +25,7 @@ const REFRESH: u64 = 1024;
 pub struct Series {
     reader: Reader,
     clock: Option<ClockOffset>,
+    is_untied: bool,
     /// The step in which its own times count, where clocks of a merge were set right: a power of ten, in nanoseconds.
     step_ns: Option<i64>,
     rest: VecDeque<PathBuf>,
@@ -113,6 +114,7 @@ impl Series {
         Series {
             reader,
             clock: None,
+            is_untied: false,
             step_ns: None,
             rest,
             read,
@@ -149,6 +151,15 @@ impl Series {
     /// How its clock was set right, by which it was merged with other captures.
     pub fn clock(&self) -> Option<ClockOffset> {
         self.clock
+    }
+
+    /// Whether it was merged with others, and no packets in common tie its clock to that of the first one.
+    pub fn is_untied(&self) -> bool {
+        self.is_untied
+    }
+
+    pub(super) fn set_untied(&mut self) {
+        self.is_untied = true;
     }
 
     /// The step in which its own times count, where clocks of a merge were set right: those that a merge gives count in none. A power of

@@ -149,7 +149,11 @@ fn frame_order(text: &str) -> Result<FrameOrder, String> {
 }
 
 fn links(path: &str) -> Result<Links, String> {
-    Links::parse(&input::text(path.as_ref()).map_err(|error| error.to_string())?)
+    let links = Links::parse(&input::text(path.as_ref()).map_err(|error| error.to_string())?)?;
+    for name in links.devices_without_links() {
+        say(format_args!("warning: {path}: device.{name}: no link ends there"));
+    }
+    Ok(links)
 }
 
 /// The connections of a file for --qp-map.

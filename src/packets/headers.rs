@@ -110,6 +110,7 @@ impl FileFacts {
             drops: all.iter().filter_map(|file| file.drops).reduce(|a, b| a.saturating_add(b)),
             parts: Vec::new(),
             clocks: Vec::new(),
+            untied: Vec::new(),
             step_ns: None,
             ids: all.iter().map(FileFacts::id).collect(),
         }

@@ -16,6 +16,9 @@ records! {
         pub parts: Vec<Vec<String>>,
         /// Captures whose clocks were set right when they were merged with the first one: packets that both have show how far they are apart.
         pub set_clocks: Vec<SetClock>,
+        /// Captures that were merged with the first one and have no packets in common with it, nor by others between: nothing shows whether their
+        /// clocks agree.
+        pub untied_files: Vec<String>,
         /// Frames read.
         pub packets: u64,
         /// Frames with a packet of the InfiniBand transport.

@@ -142,6 +142,8 @@ records! {
         pub late: u64,
         /// Packets that were marked "congestion experienced" between the taps.
         pub newly_ce: u64,
+        /// Packets that could be marked at the first tap, and cannot at the second one: a device between the taps cleared ECN.
+        pub ecn_cleared: u64,
         /// Packets whose DSCP is another one at the second tap.
         pub dscp_changed: u64,
         /// Packets whose TTL is lower at the second tap.
@@ -327,6 +329,7 @@ impl std::ops::Add for Passage {
             recorded_twice: self.recorded_twice + other.recorded_twice,
             late: self.late + other.late,
             newly_ce: self.newly_ce + other.newly_ce,
+            ecn_cleared: self.ecn_cleared + other.ecn_cleared,
             dscp_changed: self.dscp_changed + other.dscp_changed,
             ttl_lowered: self.ttl_lowered + other.ttl_lowered,
             retransmitted: self.retransmitted + other.retransmitted,

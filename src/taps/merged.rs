@@ -1,12 +1,15 @@
 //! Captures of several places as one trace: clocks that contradict each other are set right first.
 //!
+//! Captures are compared in pairs, those first that have most packets in common, in both directions if there are such: each capture is set by one that
+//! is tied to it, and so all that are tied have one clock, in whatever order they are given. Captures that nothing ties keep their own.
+//!
 //! A packet that two captures have is found again as in a comparison. One direction's packets come later to the second place, the
 //! other direction's come earlier: the offset of the clocks lies between the two differences. Where no offset lies there too, the
 //! clocks may be right, and times stay as they are. Otherwise answers would come before their questions, and each transmission would be
 //! taken for two.
 
 use std::{
-    collections::{HashMap, hash_map::Entry},
+    collections::{BTreeMap, HashMap, VecDeque},
     path::Path,
 };
 
@@ -29,25 +32,98 @@ const LONGEST_DELAY_NS: i64 = 2_000_000_000;
 /// Captures as one trace, in the order of time, by the first one's clock: [`Series::clock`] says of the others which were set right for
 /// it. Captures in files are opened a second time for that; streams are taken as they are.
 pub fn merge(captures: Vec<Series>) -> Merge {
-    let offsets = offsets(&captures);
+    let Clocks { offsets, untied } = clocks(&captures);
     let mut merge = Merge::of(captures, Merge::WINDOW_NS);
     for (capture, offset) in offsets {
         merge.set_clock(capture, offset);
     }
+    untied.into_iter().for_each(|capture| merge.set_untied(capture));
     merge
 }
 
-/// The captures whose clocks are wrong.
-fn offsets(captures: &[Series]) -> Vec<(usize, ClockOffset)> {
-    let mut known = Known::default();
+/// What is known of the captures' clocks.
+struct Clocks {
+    /// Those that are wrong.
+    offsets: Vec<(usize, ClockOffset)>,
+    /// Captures with packets that nothing ties to the first one that has some.
+    untied: Vec<usize>,
+}
+
+fn clocks(captures: &[Series]) -> Clocks {
+    let first = |series: &Series| {
+        series.files().next().map(|info| first_packets(Path::new(&info.name))).unwrap_or_default()
+    };
+    let seen: Vec<Seen> = captures.iter().map(first).collect();
+    let with_packets: Vec<usize> = (0..seen.len()).filter(|&capture| !seen[capture].is_empty()).collect();
+    let mut untied = Vec::new();
+    let ties = spanning(captures.len(), ties(seen.into_iter()));
+    let mut clocks: Vec<Option<i64>> = vec![None; captures.len()];
     let mut offsets = Vec::new();
-    for (capture, series) in captures.iter().enumerate() {
-        let seen = series.files().next().map(|info| first_packets(Path::new(&info.name))).unwrap_or_default();
-        let offset = known.offset(&seen);
-        offsets.extend(offset.map(|offset| (capture, offset)));
-        known.add(seen, offset.map_or(0, |offset| offset.ns));
+    for root in 0..captures.len() {
+        if clocks[root].is_some() {
+            continue;
+        }
+        clocks[root] = Some(0);
+        let is_first = with_packets.first().is_none_or(|&first| root <= first);
+        let mut next = VecDeque::from([root]);
+        while let Some(known) = next.pop_front() {
+            if !is_first && with_packets.contains(&known) {
+                untied.push(known);
+            }
+            for tie in ties.iter().filter(|tie| tie.of.contains(&known)) {
+                let other = tie.of[usize::from(tie.of[0] == known)];
+                if clocks[other].is_some() {
+                    continue;
+                }
+                let offset = tie.offset(known, clocks[known].unwrap_or(0));
+                clocks[other] = Some(offset.map_or(0, |offset| offset.ns));
+                offsets.extend(offset.map(|offset| (other, offset)));
+                next.push_back(other);
+            }
+        }
     }
-    offsets
+    offsets.sort_unstable_by_key(|&(capture, _)| capture);
+    untied.sort_unstable();
+    Clocks { offsets, untied }
+}
+
+/// Two captures that have packets in common, and what the second one's clock shows more of each, by direction.
+struct Tie {
+    of: [usize; 2],
+    differences: [Vec<i64>; 2],
+}
+
+/// All captures that have packets in common.
+fn ties(captures: impl Iterator<Item = Seen>) -> Vec<Tie> {
+    let mut all: Vec<(Key, usize, (i64, bool))> = Vec::new();
+    for (capture, seen) in captures.enumerate() {
+        all.extend(seen.into_iter().filter_map(|(key, one)| Some((key, capture, one?))));
+    }
+    all.sort_unstable();
+    let mut ties: BTreeMap<[usize; 2], [Vec<i64>; 2]> = BTreeMap::new();
+    for same in all.chunk_by(|a, b| a.0 == b.0) {
+        for (at, &(_, a, (then, is_up))) in same.iter().enumerate() {
+            for &(_, b, (here, _)) in &same[at + 1..] {
+                let of = ties.entry([a, b]).or_default();
+                of[usize::from(is_up)].push(here.saturating_sub(then));
+            }
+        }
+    }
+    let ties = ties.into_iter().map(|(of, differences)| Tie { of, differences });
+    ties.filter(|tie| tie.packets() >= ENOUGH).collect()
+}
+
+/// Those that tie all captures that can be tied, without a circle: the best ones.
+fn spanning(captures: usize, mut ties: Vec<Tie>) -> Vec<Tie> {
+    let goodness = |tie: &Tie| (tie.differences.iter().all(|those| !those.is_empty()), tie.packets());
+    ties.sort_by(|a, b| goodness(b).cmp(&goodness(a)).then(a.of.cmp(&b.of)));
+    let mut group: Vec<usize> = (0..captures).collect();
+    ties.retain(|tie| {
+        let [a, b] = tie.of.map(|capture| group[capture]);
+        group.iter_mut().filter(|group| **group == b).for_each(|group| *group = a);
+        a != b
+    });
+    ties
 }
 
 /// A transmission: the hash of what no router changes, with the ICRC.
@@ -80,23 +156,20 @@ fn middle(sorted: &[i64]) -> i64 {
     sorted[sorted.len() / 2]
 }
 
-/// The packets of the captures before, by the first one's clock.
-#[derive(Default)]
-struct Known(Seen);
+impl Tie {
+    fn packets(&self) -> usize {
+        self.differences.iter().map(Vec::len).sum()
+    }
 
-impl Known {
-    /// The offset of the clock of a capture with these packets, if it must be wrong, and the packets that show it.
-    fn offset(&self, seen: &Seen) -> Option<ClockOffset> {
-        let mut differences = [Vec::new(), Vec::new()];
-        for (key, here) in seen {
-            if let (Some((here, is_up)), Some(&Some((there, _)))) = (here, self.0.get(key)) {
-                differences[usize::from(*is_up)].push(here.saturating_sub(there));
-            }
-        }
-        let packets: usize = differences.iter().map(Vec::len).sum();
-        if packets < ENOUGH {
-            return None;
-        }
+    /// The offset of the clock of the other capture, if it must be wrong, and the packets that show it. `known`: the capture whose clock
+    /// shows so much more than the right one.
+    fn offset(&self, known: usize, clock: i64) -> Option<ClockOffset> {
+        let turned = |&difference: &i64| match self.of[0] == known {
+            true => difference.saturating_add(clock),
+            false => clock.saturating_sub(difference),
+        };
+        let mut differences =
+            self.differences.each_ref().map(|those| those.iter().map(turned).collect::<Vec<i64>>());
         differences.iter_mut().for_each(|those| those.sort_unstable());
         let [down, up] = &differences;
         let (low, high) = match (down.is_empty(), up.is_empty()) {
@@ -115,15 +188,6 @@ impl Known {
             false => from <= LEAST_NS && to >= -LEAST_NS,
         };
         let ns = from + to.saturating_sub(from) / 2;
-        (!is_right).then_some(ClockOffset { ns, packets: packets as u64 })
-    }
-
-    fn add(&mut self, seen: Seen, offset: i64) {
-        for (key, one) in seen {
-            let one = one.map(|(time, is_up)| (time.saturating_sub(offset), is_up));
-            if let Entry::Vacant(free) = self.0.entry(key) {
-                free.insert(one);
-            }
-        }
+        (!is_right).then_some(ClockOffset { ns, packets: self.packets() as u64 })
     }
 }

@@ -37,6 +37,8 @@ pub(super) struct TapPacket {
     pub(super) size: u32,
     pub(super) dscp: u8,
     pub(super) is_ce: bool,
+    /// It can be marked, or is.
+    pub(super) is_ect: bool,
     /// TTL or hop limit.
     pub(super) ttl: u8,
     /// What the analysis of this tap says of it.
@@ -82,6 +84,7 @@ impl TapPacket {
             size: end.saturating_sub(d.offset(Kind::Bth)? as u32),
             dscp: dscp as u8,
             is_ce: ecn == u16::from(Ecn::CE.0) || d.tunnel_depth() > 0 && is_ce_outside(d),
+            is_ect: ecn & 3 != 0,
             ttl: ttl as u8,
             class: None,
         })

@@ -318,6 +318,7 @@ fn passage(counts: &PassageCounts, first: usize) -> Passage {
         recorded_twice: counts.copies[first],
         late: counts.late[second],
         newly_ce: counts.newly_ce[second],
+        ecn_cleared: counts.ecn_cleared[second],
         dscp_changed: counts.dscp_changed,
         ttl_lowered: counts.ttl_lower[second],
         retransmitted: counts.retransmitted[first],

@@ -55,6 +55,7 @@ pub(super) struct PassageCounts {
     pub(super) copies: Both,
     pub(super) late: Both,
     pub(super) newly_ce: Both,
+    pub(super) ecn_cleared: Both,
     pub(super) dscp_changed: u64,
     pub(super) ttl_lower: Both,
     pub(super) retransmitted: Both,
@@ -219,6 +220,7 @@ impl Tally {
         for side in 0..2 {
             let [here, other] = [pair[side], pair[1 - side]];
             flow.counts.newly_ce[side] += u64::from(here.is_ce && !other.is_ce);
+            flow.counts.ecn_cleared[side] += u64::from(!here.is_ect && other.is_ect);
             flow.counts.ttl_lower[side] += u64::from(here.ttl < other.ttl);
             way.ttl_lower[side] += u64::from(here.ttl < other.ttl);
         }

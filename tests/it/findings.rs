@@ -247,6 +247,8 @@ fn of_several_links(found: &mut Found) {
         merged::set_dscp(link, frame, "10.0.0.1", [26, 0][tap]);
     });
     look("another DSCP behind a switch", analysis, found);
+    look("ECN that a device clears", crate::own_links::cleared(), found);
+    look("two ends of a link with other priorities", crate::own_links::disagreeing(), found);
 }
 
 /// A network whose priorities are not those of the map.

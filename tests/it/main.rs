@@ -112,6 +112,8 @@ mod nvme;
 mod one_sided;
 mod outline;
 mod overhead;
+#[cfg(feature = "sim")]
+mod own_links;
 #[cfg(all(feature = "cli", feature = "compression"))]
 mod packets;
 mod paths;

@@ -4,12 +4,12 @@
 //! never more than it carries. Which interface taps a receiver's own link is known at the end: until then, each bin is judged by each speed
 //! that the capture has, for they are few.
 
-use std::ops::Range;
+use std::{collections::BTreeSet, ops::Range};
 
 use super::{Metric, Placed, bins::Axis, bit_rate, numbers::Numbers, per_flow::PerFlow};
 use crate::{
     analyze::{
-        model::FlowId,
+        model::{Address, FlowId},
         network::{HostSpeeds, Network},
         packet::Facts,
         table::run::RunSum,
@@ -303,13 +303,7 @@ impl Judged {
         if self.is_coarse {
             return Err(Reason::CoarseTimes);
         }
-        // An interface cannot have got more than its link carries. What is so for a short time only may be times of batches; else it
-        // is a mirror of several links, of which it says the speed.
-        let is_sure = |one: &&Found| {
-            self.speed(one.host) == Some(usize::from(one.speed)) && (one.is_lasting || !self.is_one)
-        };
-        let mut found: Vec<report::Incast> =
-            self.all.found.iter().filter(is_sure).map(|one| one.row.clone()).collect();
+        let mut found: Vec<report::Incast> = self.sure().map(|one| one.row.clone()).collect();
         let is_unknown = |(number, host): (u32, &Host)| host.is_shared && self.speed(number).is_none();
         if found.is_empty() && (0..).zip(&self.all.hosts).any(is_unknown) {
             return Err(Reason::UnknownSpeed);
@@ -317,6 +311,22 @@ impl Judged {
         found.sort_by(|a, b| (a.start_ns, &a.receiver).cmp(&(b.start_ns, &b.receiver)));
         found.truncate(MAX_LISTED);
         Ok(found)
+    }
+
+    /// Times of incast by the speeds of the receivers' links.
+    fn sure(&self) -> impl Iterator<Item = &Found> {
+        // An interface cannot have got more than its link carries. What is so for a short time only may be times of batches; else it
+        // is a mirror of several links, of which it says the speed.
+        let is_sure = |one: &&Found| {
+            self.speed(one.host) == Some(usize::from(one.speed)) && (one.is_lasting || !self.is_one)
+        };
+        self.all.found.iter().filter(|_| !self.is_coarse).filter(is_sure)
+    }
+
+    /// Who got more than its link carries.
+    pub(crate) fn receivers(&self) -> Vec<Address> {
+        let numbers: BTreeSet<u32> = self.sure().map(|one| one.host).collect();
+        numbers.into_iter().filter_map(|number| self.all.numbers.address(number)).collect()
     }
 
     /// How long a flow shared a link with others while that was full, in nanoseconds; `None` without the speeds of both its links.

@@ -31,10 +31,9 @@ impl HostSpeeds {
         let mut on: BTreeMap<u16, Pairs> = BTreeMap::new();
         let mut many = 0;
         for (interface, a, b) in seen {
-            let is_new = on.entry(interface).or_default().insert(if a < b { [a, b] } else { [b, a] });
-            many += usize::from(is_new);
-            if many > MAX_PAIRS {
-                break;
+            let pairs = on.entry(interface).or_default();
+            if many <= MAX_PAIRS {
+                many += usize::from(pairs.insert(if a < b { [a, b] } else { [b, a] }));
             }
         }
         if let [one] = on.keys().copied().collect::<Vec<_>>()[..] {

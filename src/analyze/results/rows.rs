@@ -98,6 +98,7 @@ impl Tracker {
             files: self.files.names.clone(),
             parts: self.files.parts.clone(),
             set_clocks: self.files.clocks.clone(),
+            untied_files: self.files.untied.clone(),
             problems: self.files.problems.clone(),
             capture_drops: self.files.drops,
             learned: report::Learned { copy_lag_ns: self.config.copying.lags(), ..Default::default() },

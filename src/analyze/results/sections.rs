@@ -72,6 +72,7 @@ pub(super) fn head(
     let incasts = incast.section();
     let ways = ways(tracker);
     let mut pauses = context.network.pause_rows(&capture, &congestion, &ways);
+    pauses.set_receivers(&incast.receivers());
     let times_of_incast = incasts.as_ref().map_or(0, Vec::len);
     let slow = verdicts.section(context, (incast, times_of_incast), &pauses);
     join_pauses(&mut pauses, &slow, context.network, &ways);
@@ -81,7 +82,7 @@ pub(super) fn head(
     let stopped_ns = |id| verdicts.stopped_ns(id);
     let are_timed = match &pauses.rows {
         None => Err(no_pauses),
-        Some(rows) if rows.iter().any(|row| row.paused_ns.is_none()) => Err(Reason::UnknownSpeed),
+        Some(rows) if rows.iter().any(|row| row.paused_ns.is_none()) => Err(why_untimed(rows)),
         Some(_) => Ok(&stopped_ns as &dyn Fn(FlowId) -> u64),
     };
     let of_others = Known { clear_to_send, stopped_ns: are_timed };
@@ -179,6 +180,12 @@ fn passed(tracker: &Tracker) -> impl Iterator<Item = (u16, Address, Address)> {
     })
 }
 
+/// Why the times of some of these pauses are not known.
+fn why_untimed<'a>(rows: impl IntoIterator<Item = &'a report::Pause>) -> Reason {
+    let mut whys = rows.into_iter().filter_map(|row| row.why.get("paused_ns"));
+    whys.next().copied().unwrap_or(Reason::UnknownSpeed)
+}
+
 /// What pauses did to flows: in the rows of pauses, and at their culprits.
 fn join_pauses(pauses: &mut PauseRows, slow: &SlowFlows, network: &Network, ways: &Ways) {
     let effect = |pauses: &PauseRows, number: Option<u8>| {
@@ -193,7 +200,7 @@ fn join_pauses(pauses: &mut PauseRows, slow: &SlowFlows, network: &Network, ways
     };
     let effects: Vec<_> = pauses.numbers.iter().map(|&number| effect(pauses, number)).collect();
     for (row, effect) in pauses.rows.iter_mut().flatten().zip(effects) {
-        let effect = if row.paused_ns.is_some() { effect } else { Err(Reason::UnknownSpeed) };
+        let effect = if row.paused_ns.is_some() { effect } else { Err(why_untimed([&*row])) };
         match effect {
             Ok(effect) => row.effect = Some(effect),
             Err(why) => _ = row.why.insert("effect".into(), why),

@@ -204,6 +204,7 @@ const ROWS: &[Row] = &[
     ("duplicated", |c| c.duplicated),
     ("late", |c| c.late),
     ("newly marked CE", |c| c.newly_ce),
+    ("ECN cleared", |c| c.ecn_cleared),
     ("DSCP changed", |c| c.dscp_changed),
     ("TTL lower", |c| c.ttl_lowered),
     ("not recorded after", |c| c.unrecorded),

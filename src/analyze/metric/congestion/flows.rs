@@ -425,7 +425,10 @@ impl Marks {
                 let (axis, rate) = self.rate(at)?;
                 let from = axis.index(first_cnp.max(axis.origin_ns))?;
                 let after: u64 = rate.iter().skip(from).map(|&bytes| bytes as u64).sum();
-                (slot.bytes.saturating_sub(after), axis.start_ns(from as i64).min(first_cnp))
+                (
+                    slot.bytes.saturating_sub(after),
+                    axis.start_ns(from as i64).max(noted.rated_since).min(first_cnp),
+                )
             }
             _ => return None,
         };

@@ -72,7 +72,8 @@ pub(super) fn fill(
         Maker { marks, context, incast, seen, reactions: &reactions, expects, is_whole, unattributed };
     // Of flows of which both directions were captured, or that of the data: of others, nobody knows what is missing.
     let of_seen = |of: fn(&Row) -> u64, is_seen: &dyn Fn(&Row) -> bool| {
-        let is_any = rows.is_empty() || rows.iter().any(is_seen);
+        let mut noted = rows.iter().filter(|row| !(row.cnps.is_empty() && row.marks.is_empty())).peekable();
+        let is_any = noted.peek().is_none() || noted.any(is_seen);
         is_any.then(|| rows.iter().filter(|row| is_seen(row)).map(of).sum::<u64>())
     };
     let is_answered = |row: &Row| maker.data_is_seen(row) && maker.cnps_are_seen(row);

@@ -33,8 +33,18 @@ pub(crate) struct PauseRows {
 }
 
 impl PauseRows {
-    /// Whether packets to this address go to the culprit with this place in the tree, and so lead to its pauses; `None` where it is no host
-    /// with known addresses.
+    /// Of a switch, it is because more comes for these receivers than their links carry: flows to them lead to its pauses.
+    pub(crate) fn set_receivers(&mut self, receivers: &[Address]) {
+        let Ok(tree) = &self.tree else { return };
+        for (addresses, culprit) in self.culprit_addresses.iter_mut().zip(&tree.culprits) {
+            if culprit.is_host != Some(true) && addresses.is_empty() {
+                addresses.extend(receivers);
+            }
+        }
+    }
+
+    /// Whether packets to this address go to the culprit with this place in the tree, or through it to a receiver of incast, and so lead
+    /// to its pauses; `None` where neither is known.
     pub(crate) fn goes_to(&self, culprit: usize, dst: Address) -> Option<bool> {
         let addresses = self.culprit_addresses.get(culprit).filter(|addresses| !addresses.is_empty())?;
         Some(addresses.contains(&dst))
@@ -69,6 +79,23 @@ impl PausedTime {
     }
 }
 
+/// Forgets times of pauses that are mostly shorter than two steps of the clock. Returns whether there are such.
+fn forget_coarse(rows: &mut [Pause], step_ns: u64) -> bool {
+    const TIMES: [&str; 4] = ["paused_ns", "longest_ns", "duty_ratio", "ledger"];
+    let is_coarse = |row: &&mut Pause| {
+        let steps = row.intervals.map(|intervals| intervals.saturating_mul(2).saturating_mul(step_ns));
+        step_ns > 1 && steps.zip(row.paused_ns).is_some_and(|(steps, paused)| steps > paused)
+    };
+    let mut any = false;
+    for row in rows.iter_mut().filter(is_coarse) {
+        any = true;
+        (row.paused_ns, row.longest_ns, row.duty_ratio) = (None, None, None);
+        row.ledger = Vec::new();
+        row.why.extend(TIMES.map(|field| (field.into(), Reason::CoarseTimes)));
+    }
+    any
+}
+
 impl Pauses {
     pub(in crate::analyze::network) fn report(
         &self,
@@ -89,6 +116,8 @@ impl Pauses {
                 row.why.insert("after_marks".into(), Reason::NotEct);
             }
         }
+        let step = capture.timestamp_resolution_ns.max(capture.timestamp_batch_ns).unwrap_or(0);
+        let is_coarse = forget_coarse(&mut rows, step);
         let number = |source: &PauseSource| self.sources.iter().position(|known| known == source);
         let numbers: Vec<_> = sources.iter().map(|source| number(source).map(|at| at as u8)).collect();
         let found = match self.frames > 0 {
@@ -97,7 +126,7 @@ impl Pauses {
         };
         // Without a speed nobody knows when a pause ends.
         let found = found.and_then(|found| match rows.iter().any(|row| row.paused_ns.is_none()) {
-            true => Err(Reason::UnknownSpeed),
+            true => Err(if is_coarse { Reason::CoarseTimes } else { Reason::UnknownSpeed }),
             false => Ok(found),
         });
         let positions = self.judging_positions(capture, &found);

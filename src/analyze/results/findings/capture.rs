@@ -12,8 +12,8 @@ use super::{
 use crate::analyze::metric::paths::planes;
 use crate::report::{
     Affected, CollectiveCause, Congestion, DcbxPort, EcnCleared, FlowPath, Head, Incast, MarkedFlow,
-    MrcConnection, NotDecoded, OneSided, PathState, Pause, PauseCulprit, PauseViolations, SlowFlow, Space,
-    TimeCause, TimeShare, UetContext, UetCount, UetCounted, UetMode,
+    MrcConnection, NotDecoded, OneSided, PathState, Pause, PauseCulprit, PauseViolations, Reason, SlowFlow,
+    Space, TimeCause, TimeShare, UetContext, UetCount, UetCounted, UetMode,
     units::{bits, bytes, count, duration, percent, priority, several},
 };
 
@@ -699,8 +699,12 @@ pub(super) fn pauses(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(
             say(seen.kin([], of));
         }
         if pause.paused_ns.is_none() && pause.xoff > 0 {
+            let needs = match pause.why.get("paused_ns") {
+                Some(Reason::CoarseTimes) => "a finer clock",
+                _ => "the link's speed (--speed)",
+            };
             let text = format!(
-                "{} asked for pauses of {} on {}: {} XOFF and {} XON; how long they lasted needs the link's speed (--speed)",
+                "{} asked for pauses of {} on {}: {} XOFF and {} XON; how long they lasted needs {needs}",
                 pause.sender_name(),
                 priority(pause.priority),
                 pause.link,
@@ -808,20 +812,35 @@ pub(super) fn ignored(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut
 const MANY_CNPS: u64 = 16;
 
 pub(super) fn missing_cnps(&Evidence { head, sums }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    /// So many marks bring at least one CNP, whatever its limit is.
+    const MANY_MARKS: u64 = 64;
+    let flows = &head.congestion.flows;
+    let notifies: HashSet<&str> =
+        flows.iter().filter(|flow| flow.cnps > 0).map(|flow| flow.dst.as_str()).collect();
     let missing = |flow: &MarkedFlow| {
         if flow.flow.is_some_and(|at| sums.senders.contains(&at)) {
             return None;
         }
+        if flow.expected_cnps.is_none() {
+            // Too few CNPs of others show no limit. A receiver that sends none at all sends too few by any.
+            let is_seen = !flow.why.contains_key("expected_cnps") && !notifies.is_empty();
+            let is_mute = is_seen && !notifies.contains(flow.dst.as_str());
+            return (is_mute && flow.ce_packets >= MANY_MARKS).then_some(flow.ce_packets);
+        }
         let expected = flow.expected_cnps.filter(|&expected| expected >= MANY_CNPS)?;
         (flow.cnps * 2 < expected).then(|| expected - flow.cnps)
     };
-    of_marked(head, say, missing, |flow, name| {
-        format!(
+    of_marked(head, say, missing, |flow, name| match flow.expected_cnps {
+        Some(expected) => format!(
             "{name} has {}, which should trigger {} at this capture's pacing: {} seen",
             several(flow.ce_packets, "CE-marked packet"),
-            several(flow.expected_cnps.unwrap_or(0), "CNP"),
+            several(expected, "CNP"),
             count(flow.cnps)
-        )
+        ),
+        None => format!(
+            "{name} has {}, and its receiver sent no CNP, while others did",
+            several(flow.ce_packets, "CE-marked packet")
+        ),
     });
 }
 

@@ -2,7 +2,7 @@
 
 use super::sums::Sums;
 use crate::report::{
-    FrameOrder, Head, IpId,
+    FrameOrder, Head, IpId, clean,
     units::{duration, several},
 };
 
@@ -25,6 +25,16 @@ pub(super) fn limitations(
     }
     if leaves_out && paired < all {
         limitations.push("A filter left frames out, perhaps the other direction of these flows.".to_owned());
+    }
+    if let [first, more @ ..] = &capture.untied_files[..] {
+        let more = match more.len() {
+            0 => String::new(),
+            n => format!(" and {n} more"),
+        };
+        limitations.push(format!(
+            "No packets in common tie the clock of {}{more} to that of the first capture: times of the one and the other are not to be compared.",
+            clean(first)
+        ));
     }
     if let Some(n) = capture.learned.one_in {
         limitations.push(format!(
