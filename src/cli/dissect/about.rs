@@ -48,7 +48,8 @@ pub(super) fn show(
     let mut uppers = Uppers::default();
     let read = input::each_while(&mut reader, Some(progress), |number, record| {
         let is_asked = wanted.around == Some(number);
-        let is_of = wanted.of.is_none_or(|of| known.flow(number, record).is_some_and(|flow| is_one(of, flow)));
+        let is_of =
+            wanted.of.is_none_or(|of| known.flow(number, record).is_some_and(|flow| is_one(of, flow)));
         let d = uppers.know(dissect_with(args.roce.options(), record.link, record.frame, record.wire_len));
         let is_shown = is_asked
             || is_of
