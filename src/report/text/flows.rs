@@ -120,7 +120,11 @@ pub(super) fn flows(report: &View<'_>, options: &Options, page: &mut Page<'_>) -
     page.put_table(&table)?;
     let shows_lost = first.iter().any(|(head, _)| head == "lost packets");
     if shows_lost && rows.iter().any(|(_, flow)| is_lost_at_several_places(flow)) {
-        page.line("  lost packets: at all places together; a finding counts those of one")?;
+        page.wrapped(
+            Paint::Plain,
+            "  ",
+            "lost packets: at all places together; a finding counts those of one",
+        )?;
     }
     page.blank()
 }
