@@ -19,7 +19,8 @@ use serde_json::Value;
 const TENANTS: &str = "tests/data/two_tenants.pcap.zst";
 
 fn json(arguments: &[&str]) -> Value {
-    serde_json::from_str(&printed(cli().args(arguments))).unwrap()
+    // `diff` ends with 1 where something was lost.
+    serde_json::from_str(&ended(cli().args(arguments)).1).unwrap()
 }
 
 fn each(path: &str, mut see: impl FnMut(u64, &Record<'_>)) {
@@ -257,7 +258,8 @@ fn all_names_of_json_are_explained() {
     // By name: where it was seen first.
     let mut names: BTreeMap<String, String> = BTreeMap::new();
     for arguments in outputs {
-        let text = printed(cli().args(arguments));
+        let (_, text, error) = ended(cli().args(arguments));
+        assert!(!text.is_empty(), "{arguments:?}: {error}");
         let values = serde_json::Deserializer::from_str(&text).into_iter::<Value>();
         values.for_each(|value| {
             gather(&value.unwrap(), "", &mut |name| {
@@ -273,7 +275,21 @@ fn all_names_of_json_are_explained() {
 
 /// Calls `see` with names of fields, and with words of lower case that are values, of fields that are no names of things.
 fn gather(value: &Value, of: &str, see: &mut dyn FnMut(&str)) {
-    const OF_THINGS: [&str; 8] = ["what", "name", "src", "dst", "addr", "host", "schema", "files"];
+    const OF_THINGS: [&str; 13] = [
+        "what",
+        "name",
+        "src",
+        "dst",
+        "addr",
+        "host",
+        "schema",
+        "files",
+        "uid",
+        "id",
+        "host_id",
+        "subsystem",
+        "link",
+    ];
     let is_word = |text: &str| {
         text.starts_with(|c: char| c.is_ascii_lowercase())
             && text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "_.-".contains(c))

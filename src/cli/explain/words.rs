@@ -8,7 +8,7 @@ use super::super::{collectives, commands, fabric, list, nvme};
 use super::{finding, note, opcode, syndromes, table, tables};
 use rdmawire::{
     analyze::FindingKind,
-    counters::COUNTERS,
+    counters::{COUNTERS, Vendor},
     dissect::Problem,
     gate::Figure,
     grammar::print::plural,
@@ -95,6 +95,14 @@ pub(super) fn of_values(name: &str, to: &mut String) -> Result<bool, std::fmt::E
     for (field, about) in OF_COUNTERS.iter().filter(|(field, _)| same(field)) {
         found = true;
         writeln!(to, "{field}, a field of rdmawire counters\n  {about}")?;
+    }
+    if let Some(vendor) = Vendor::ALL.into_iter().find(|one| same(one.name())) {
+        found = true;
+        writeln!(
+            to,
+            "{}, whose names the counters of hosts have: see rdmawire counters --vendor",
+            vendor.name()
+        )?;
     }
     if let Some(application) = Application::ALL.into_iter().find(|one| same(one.name())) {
         found = true;
