@@ -58,7 +58,7 @@ impl Packet {
     }
 
     fn row<'a>(&self, record: &'a Record<'a>, d: &'a Dissection<'a>) -> Row<'a> {
-        Row { number: self.number, record, d, icrc: None }
+        Row { number: self.number, record, d, icrc: None, is_other_udp: false }
     }
 
     fn with_frame<T>(&self, see: impl FnOnce(&Frame<'_>) -> T) -> T {

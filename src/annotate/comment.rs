@@ -9,7 +9,6 @@ use super::{
 };
 use crate::{
     analyze::{Class, Trigger, metric::History},
-    capture::Time,
     dissect::Dissection,
     icrc::{self, State},
     opcode::{Direction, Operation},
@@ -24,12 +23,11 @@ use crate::{
 pub(super) fn write(
     note: &Note,
     history: &History,
-    time: Time,
     d: &Dissection<'_>,
     flow: Option<&Known>,
 ) -> Option<String> {
     let class = note.class;
-    let begins = flow.is_some_and(|flow| flow.first_ns == time.0);
+    let begins = flow.is_some_and(|flow| flow.first_frame == note.frame);
     let of = flow.map(|flow| match flow.connection {
         Some(connection) => format!("connection {connection}"),
         None => format!("flow {}", flow.flow),

@@ -1,21 +1,23 @@
-//! The flows of a report by their addresses.
+//! Which flow of the report a frame is of: as the analysis had it, by what it tells flows apart by, and where each began.
 
-use std::{collections::BTreeMap, net::IpAddr};
+use std::collections::{BTreeMap, VecDeque};
 
-use super::notes::Note;
+use super::notes::{Beginning, Note};
 use crate::{
-    analyze::FlowId,
-    dissect::{Address, Dissection},
-    report::View,
+    analyze::{FlowId, FlowKey},
+    capture::Record,
+    dissect::Dissection,
+    report::{FrameOrder, View},
     wire::Bth,
 };
 
-/// The numbers of flows and connections, by source, destination, queue pair, and the time of the first packet: a queue pair number
-/// may be used again.
+/// The flows of a report by their keys; of one key, in the order in which they began: a queue pair number may be used again.
 #[derive(Debug, Default)]
-pub(super) struct Directory(BTreeMap<(Ends, i64), Known>);
-
-type Ends = (Address, Address, u32);
+pub(super) struct Directory {
+    begun: Vec<(Beginning, Option<Known>)>,
+    /// Frames were analyzed in the order of their times, which is not that of the file.
+    by_time: bool,
+}
 
 /// A flow as the report has it.
 #[derive(Clone, Copy, Debug)]
@@ -24,60 +26,70 @@ pub(super) struct Known {
     pub(super) connection: Option<u32>,
     /// The sender's queue pair.
     pub(super) peer_qp: Option<u32>,
-    /// When it began.
-    pub(super) first_ns: i64,
+    /// The frame with which it began.
+    pub(super) first_frame: u64,
 }
 
 impl Directory {
-    pub(super) fn of(report: &View<'_>) -> Directory {
-        let mut all = BTreeMap::new();
+    /// From a report, and what was noted of the beginnings of its flows.
+    pub(super) fn of(report: &View<'_>, beginnings: Vec<Beginning>) -> Directory {
+        let mut rows: BTreeMap<(String, i64), VecDeque<Known>> = BTreeMap::new();
         for (flow, row) in report.flows.iter().enumerate() {
-            let (Ok(src), Ok(dst)) = (row.src.parse(), row.dst.parse()) else { continue };
-            let (peer_qp, first_ns) = (row.peer_qp, row.first_ns);
-            let known = Known { flow, connection: row.connection, peer_qp, first_ns };
-            all.insert(((src, dst, row.dest_qp), first_ns), known);
+            let row = row.into_owned();
+            let known = Known { flow, connection: row.connection, peer_qp: row.peer_qp, first_frame: 0 };
+            rows.entry((row.uid, row.first_ns)).or_default().push_back(known);
         }
-        Directory(all)
+        // Of very many flows that are over, some have no row.
+        let row = |begun: Beginning| {
+            let rows = rows.get_mut(&(begun.key.uid(begun.epoch).to_string(), begun.time_ns));
+            let known = rows.and_then(VecDeque::pop_front);
+            (begun, known.map(|known| Known { first_frame: begun.frame, ..known }))
+        };
+        let mut begun: Vec<_> = beginnings.into_iter().map(row).collect();
+        begun.sort_by_key(|(begun, _)| begun.key);
+        Directory { begun, by_time: report.head.capture.frame_order == Some(FrameOrder::Time) }
     }
 
-    /// The flow of a packet.
-    pub(super) fn find(&self, d: &Dissection<'_>, time: i64) -> Option<&Known> {
-        let ends = ends(d)?;
-        let (_, known) = self.0.range((ends, i64::MIN)..=(ends, time)).next_back()?;
-        Some(known)
+    /// The flow of a frame. `note`: what was noted of it.
+    pub(super) fn find(
+        &self,
+        (number, record): (u64, &Record<'_>),
+        d: &Dissection<'_>,
+        note: Option<&Note>,
+    ) -> Option<&Known> {
+        if note.is_some_and(|note| note.is_stray) {
+            return None;
+        }
+        let key = FlowKey::of(d, d.get::<Bth>()?)?;
+        let first = self.begun.partition_point(|(begun, _)| begun.key < key);
+        let ours = self.begun.get(first..)?;
+        let ours = ours.get(..ours.partition_point(|(begun, _)| begun.key == key))?;
+        let is_before = |(begun, _): &&(Beginning, _)| match self.by_time {
+            true => (begun.time_ns, begun.frame) <= (record.time.0, number),
+            false => begun.frame <= number,
+        };
+        // A frame that the analysis put behind the first one may stand before it, or have an earlier time.
+        ours.iter().rfind(is_before).or(ours.first())?.1.as_ref()
     }
 }
 
-/// The flows of an analysis that goes on, by their ends: their number, and when they began.
+/// The flows of an analysis that goes on, by their keys: their number, and the frame with which they began.
 #[derive(Debug, Default)]
-pub(super) struct Begun(BTreeMap<Ends, (FlowId, i64)>);
+pub(super) struct Begun(BTreeMap<FlowKey, (FlowId, u64)>);
 
 /// Flows that are remembered.
 const MOST: usize = 1 << 20;
 
 impl Begun {
-    /// The flow of a packet. The first packet of a flow is noted, and tells its number.
-    pub(super) fn of(&mut self, d: &Dissection<'_>, note: &Note, time: i64) -> Option<(FlowId, i64)> {
-        let ends = ends(d)?;
-        match (note.flow, self.0.get(&ends)) {
-            (Some(flow), known) if known.is_none_or(|(known, _)| *known != flow) => {
-                if self.0.len() >= MOST {
-                    self.0.clear();
-                }
-                self.0.insert(ends, (flow, time));
-                Some((flow, time))
+    /// The flow of the packet in the frame with this number. The first packet of a flow tells its number.
+    pub(super) fn of(&mut self, d: &Dissection<'_>, note: &Note) -> Option<(FlowId, u64)> {
+        let key = FlowKey::of(d, d.get::<Bth>()?)?;
+        if let Some(flow) = note.flow.filter(|_| note.begins) {
+            if self.0.len() >= MOST {
+                self.0.clear();
             }
-            (_, known) => known.copied(),
+            self.0.insert(key, (flow, note.frame));
         }
+        self.0.get(&key).copied().filter(|_| !note.is_stray)
     }
-}
-
-/// Source, destination and queue pair. A report writes a GID as an IPv6 address.
-fn ends(d: &Dissection<'_>) -> Option<Ends> {
-    let plain = |address| match address {
-        Address::Gid(gid) => Address::Ip(IpAddr::V6(gid)),
-        other => other,
-    };
-    let [src, dst] = d.addresses()?.map(plain);
-    Some((src, dst, d.get::<Bth>()?.dest_qp().0))
 }

@@ -119,6 +119,7 @@ impl Live {
     fn take_notes(&mut self) {
         let first = self.number - self.waiting.len() as u64 + 1;
         let Some(notes) = self.analysis.metric_mut::<Notes>() else { return };
+        notes.beginnings.clear();
         self.notes.extend(notes.list.drain(..).map(|note| (note.frame, note)).filter(|(n, _)| *n >= first));
         let histories = notes.histories.drain(..).map(|history| (history.frame, history));
         self.histories.extend(histories.filter(|(n, _)| *n >= first));
@@ -136,12 +137,12 @@ impl Live {
         let history = self.histories.remove(&number).unwrap_or_default();
         let comment = note.and_then(|note| {
             let d = dissect_with(self.dissect, record.link, record.frame, record.wire_len);
-            let known = self.begun.of(&d, &note, record.time.0).map(|(flow, first_ns)| {
+            let known = self.begun.of(&d, &note).map(|(flow, first_frame)| {
                 let (opposite, peer_qp) = self.analysis.opposite(flow);
                 let connection = opposite.map(|opposite| flow.0.min(opposite.0));
-                Known { flow: flow.0 as usize, connection, peer_qp, first_ns }
+                Known { flow: flow.0 as usize, connection, peer_qp, first_frame }
             });
-            comment::write(&note, &history, record.time, &d, known.as_ref())
+            comment::write(&note, &history, &d, known.as_ref())
         });
         give(&record, comment.as_deref())
     }

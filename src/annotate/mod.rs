@@ -63,10 +63,12 @@ pub struct Annotations {
 
 impl Annotations {
     /// From an analysis that has ended, with the metric [`Notes`]; without it, no frame has a comment. `dissect`: as the analysis dissected.
-    pub fn new(ended: Ended, dissect: dissect::Options) -> Annotations {
+    pub fn new(mut ended: Ended, dissect: dissect::Options) -> Annotations {
         let report = ended.report();
-        let (directory, mut verdict) = (Directory::of(&report), verdict(&report));
+        let mut verdict = verdict(&report);
         drop(report);
+        let beginnings = ended.metric_mut().map(|notes: &mut Notes| std::mem::take(&mut notes.beginnings));
+        let directory = Directory::of(&ended.report(), beginnings.unwrap_or_default());
         let notes = ended.into_metric().unwrap_or_else(|| Notes::new(0));
         let Notes { mut list, mut histories, left_out, .. } = notes;
         if left_out > 0 {
@@ -85,7 +87,7 @@ impl Annotations {
     pub fn comment(&mut self, number: u64, record: &Record<'_>) -> Option<String> {
         let (note, history) = self.seek(number)?;
         let d = dissect_with(self.dissect, record.link, record.frame, record.wire_len);
-        comment::write(&note, &history, record.time, &d, self.directory.find(&d, record.time.0))
+        comment::write(&note, &history, &d, self.directory.find((number, record), &d, Some(&note)))
     }
 
     /// What a comment on the frame says to people, without its connection; the words for its class where it says nothing, and "new" for
@@ -93,19 +95,22 @@ impl Annotations {
     pub fn remark(&mut self, number: u64, record: &Record<'_>) -> Option<String> {
         let d = dissect_with(self.dissect, record.link, record.frame, record.wire_len);
         let Some((note, history)) = self.seek(number) else {
-            let known = self.directory.find(&d, record.time.0);
+            let known = self.directory.find((number, record), &d, None);
             return known.map(|_| Class::New.words().to_owned());
         };
-        let begins =
-            self.directory.find(&d, record.time.0).is_some_and(|flow| flow.first_ns == record.time.0);
+        let flow = self.directory.find((number, record), &d, Some(&note));
+        let begins = flow.is_some_and(|flow| flow.first_frame == number);
         let sentence = comment::sentences(&note, &history, begins, None, &d);
         Some(sentence.unwrap_or_else(|| note.class.words().to_owned()))
     }
 
-    /// The numbers of the frame's flow and connection in the report.
-    pub fn flow(&self, record: &Record<'_>) -> Option<(usize, Option<u32>)> {
+    /// The numbers in the report of the flow and the connection of the frame with this number, from 1. It need not be one that follows
+    /// those that were asked for, but of earlier ones it is not known whether they are corrupt.
+    pub fn flow(&self, number: u64, record: &Record<'_>) -> Option<(usize, Option<u32>)> {
         let d = dissect_with(self.dissect, record.link, record.frame, record.wire_len);
-        let known = self.directory.find(&d, record.time.0)?;
+        let notes = self.notes.as_slice();
+        let note = notes.binary_search_by_key(&number, |note| note.frame).ok().and_then(|at| notes.get(at));
+        let known = self.directory.find((number, record), &d, note)?;
         Some((known.flow, known.connection))
     }
 

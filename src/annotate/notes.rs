@@ -2,7 +2,7 @@
 
 use crate::{
     analyze::{
-        Class, Facts, FlowId,
+        Class, Facts, FlowId, FlowKey,
         metric::{History, Metric, Placed, Verdict, Wants},
     },
     wire::Syndrome,
@@ -18,8 +18,9 @@ pub struct Notes {
     pub(super) list: Vec<Note>,
     pub(super) histories: Vec<History>,
     pub(super) left_out: u64,
-    /// The flows that have a packet, by their number.
-    begun: Vec<bool>,
+    /// The epoch of the flow that has this number, and one more; 0 before its first packet.
+    begun: Vec<u32>,
+    pub(super) beginnings: Vec<Beginning>,
 }
 
 /// A frame that gets a comment.
@@ -28,7 +29,23 @@ pub(super) struct Note {
     pub(super) frame: u64,
     pub(super) class: Class,
     pub(super) flow: Option<FlowId>,
+    /// It is the first packet of its flow.
+    pub(super) begins: bool,
+    /// It is of no flow: it is corrupt, and its addresses and queue pair are those of none that was seen before.
+    pub(super) is_stray: bool,
 }
+
+/// Where a flow began.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Beginning {
+    pub(super) key: FlowKey,
+    pub(super) epoch: u32,
+    pub(super) frame: u64,
+    pub(super) time_ns: i64,
+}
+
+/// Beginnings that are kept. They take about 70 bytes each.
+const MOST_BEGINNINGS: usize = 1 << 21;
 
 /// Frames that get a comment, unless somebody says another number. They take about 100 bytes each.
 pub const DEFAULT_MOST: usize = 1_000_000;
@@ -43,6 +60,7 @@ impl Notes {
             histories: Vec::new(),
             left_out: 0,
             begun: Vec::new(),
+            beginnings: Vec::new(),
         }
     }
 
@@ -58,40 +76,50 @@ impl Notes {
         class != Class::New && (self.is_every || !is_usual)
     }
 
-    fn note(&mut self, frame: u64, class: Class, flow: Option<FlowId>) {
+    fn note(&mut self, note: Note) {
         match self.list.len() < self.most {
-            true => self.list.push(Note { frame, class, flow }),
+            true => self.list.push(note),
             false => self.left_out += 1,
         }
     }
 
-    /// Whether it is the first packet of its flow.
-    fn begins(&mut self, FlowId(flow): FlowId) -> bool {
+    /// Whether it is the first packet of its flow, which is noted.
+    fn begins(&mut self, packet: &Facts, place: &Placed) -> bool {
+        let Some(((FlowId(flow), key), epoch)) = place.flow.zip(packet.key()).zip(place.epoch) else {
+            return false;
+        };
         let at = flow as usize;
         if self.begun.len() <= at {
-            self.begun.resize(at + 1, false);
+            self.begun.resize(at + 1, 0);
         }
-        !std::mem::replace(&mut self.begun[at], true)
+        let begins = std::mem::replace(&mut self.begun[at], epoch + 1) != epoch + 1;
+        if begins && self.beginnings.len() < MOST_BEGINNINGS {
+            let (frame, time_ns) = (place.frame, packet.time());
+            self.beginnings.push(Beginning { key: *key, epoch, frame, time_ns });
+        }
+        begins
     }
 }
 
 impl Metric for Notes {
     fn wants(&self) -> Wants {
-        Wants { history: true, ..Wants::default() }
+        Wants { history: true, identity: true, ..Wants::default() }
     }
 
     fn on_packet(&mut self, packet: &Facts, place: &Placed) {
-        let begins = place.flow.is_some_and(|flow| self.begins(flow));
+        let begins = self.begins(packet, place);
         // An undecided packet is noted with the verdict.
         let Some(class) = place.class else { return };
         if begins || self.matters(class) || packet.syndrome().is_some_and(is_negative) {
-            self.note(place.frame, class, place.flow);
+            let &Placed { frame, flow, .. } = place;
+            self.note(Note { frame, class, flow, begins, is_stray: flow.is_none() });
         }
     }
 
     fn on_verdict(&mut self, verdict: &Verdict) {
         if self.matters(verdict.class) {
-            self.note(verdict.frame, verdict.class, None);
+            let &Verdict { frame, class, .. } = verdict;
+            self.note(Note { frame, class, flow: None, begins: false, is_stray: false });
         }
     }
 
@@ -104,7 +132,9 @@ impl Metric for Notes {
     }
 
     fn on_retire(&mut self, FlowId(flow): FlowId) {
-        self.begun[flow as usize] = false;
+        if let Some(begun) = self.begun.get_mut(flow as usize) {
+            *begun = 0;
+        }
     }
 }
 

@@ -46,7 +46,10 @@ impl Check {
             bail!("which rule? like 'retransmits == 0'; `rdmawire explain gate` lists figures");
         }
         if let Some(rule) = gate.rules.iter().find(|rule| rule.is_change()) {
-            bail!("{}: a change is one from an earlier report: `rdmawire diff-report`", rule.text());
+            bail!(
+                "{}: a limit with a sign is a change from an earlier report, for `rdmawire diff-report`; a figure itself is never negative",
+                rule.text()
+            );
         }
         if files.is_empty() {
             bail!("which capture? no argument is the name of a file");

@@ -30,6 +30,9 @@ use rdmawire::{
 };
 
 /// Show the frames of capture files.
+///
+/// Each frame is shown by itself: UDP on the port of RoCE is shown as RoCE, with a wrong ICRC where it is something else. Which of it is
+/// none, `rdmawire analyze` says, which looks at the whole capture.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   rdmawire dissect --filter 'aeth.nak' x.pcap

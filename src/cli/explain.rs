@@ -500,6 +500,7 @@ Which frames:
   note == bth.opcode                      a note by its id
   !icrc.good && (cnp || ecn == CE)        ! && ||, or not and or; parentheses
 
+Each frame is judged by itself: UDP on the port of RoCE that is something else has a BTH, and a wrong ICRC, too.
 A name that a frame has several times matches if any of them does; != asks that there is one and none is equal.
 Wireshark's names are understood too: infiniband.bth.psn, ip.addr, udp.port.
 

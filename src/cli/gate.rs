@@ -151,37 +151,51 @@ impl Gate {
 }
 
 /// Calls `see` with each report of a file, and its name: a capture, or the parts of one, is analyzed; of `.json`, reports are read. Returns
-/// whether all of it could be read; errors of captures are printed.
+/// whether all of it could be read; errors of captures are printed. A stream has either.
 pub(super) fn each_report(
     parts: &[PathBuf],
     tracking: &Tracking,
     mut see: impl FnMut(String, &report::View<'_>),
 ) -> anyhow::Result<bool> {
     let name = name_of(parts);
-    let path = match parts {
-        [path] if path.extension().is_some_and(|end| end == "json") => path,
+    let text = match parts {
+        [path] if path.extension().is_some_and(|end| end == "json") => {
+            input::text(path).with_context(|| name.clone())?
+        }
         _ => {
-            let Some(mut source) = input::try_open(parts) else { return Ok(false) };
+            let found = match parts {
+                [path] if input::is_stream(path) => input::streamed(path).with_context(|| name.clone())?,
+                _ => input::try_open(parts).map(input::Streamed::Capture),
+            };
+            let mut source = match found {
+                None => return Ok(false),
+                Some(input::Streamed::Text(text)) => return each_in(&name, &text, see),
+                Some(input::Streamed::Capture(source)) => source,
+            };
             let (ended, is_all) = tracking.follow(&mut source)?;
             see(name, &ended.report());
             return Ok(is_all);
         }
     };
+    each_in(&name, &text, see)
+}
+
+/// Calls `see` with each report of a text, which is JSON of `analyze`.
+fn each_in(name: &str, text: &str, mut see: impl FnMut(String, &report::View<'_>)) -> anyhow::Result<bool> {
     #[derive(serde::Deserialize)]
     struct Kind {
         #[serde(default)]
         schema: String,
     }
-    let text = input::text(path).with_context(|| name.clone())?;
     let no_report = || format!("{name} is no report of `rdmawire analyze --json`");
-    let kind: Kind = serde_json::from_str(&text).with_context(no_report)?;
+    let kind: Kind = serde_json::from_str(text).with_context(no_report)?;
     match kind.schema.as_str() {
         report::SCHEMA => {
-            let report: Report = serde_json::from_str(&text).with_context(no_report)?;
-            see(name, &report.view());
+            let report: Report = serde_json::from_str(text).with_context(no_report)?;
+            see(name.to_owned(), &report.view());
         }
         report::set::SCHEMA => {
-            let set: Set = serde_json::from_str(&text).with_context(no_report)?;
+            let set: Set = serde_json::from_str(text).with_context(no_report)?;
             for report in set.reports {
                 see(format!("{name}: {}", report.head.capture.files.join(", ")), &report.view());
             }

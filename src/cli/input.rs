@@ -153,16 +153,49 @@ pub(super) fn open(path: &Path) -> Result<Reader, capture::Error> {
     capture::open(path)
 }
 
+/// What a stream has.
+pub(super) enum Streamed {
+    /// JSON.
+    Text(String),
+    Capture(Series),
+}
+
+/// What a stream has, by its first byte; `None` where it is a capture that cannot be read, which is printed.
+pub(super) fn streamed(path: &Path) -> io::Result<Option<Streamed>> {
+    let mut stream = match path == Path::new("-") {
+        true => Interruptible::new(io::stdin()),
+        false => Interruptible::new(File::open(path)?),
+    };
+    let mut first = [0];
+    let begun = stream.read(&mut first)?;
+    let mut all = io::Cursor::new(first).take(begun as u64).chain(stream);
+    if first == *b"{" {
+        let mut text = String::new();
+        let read = (&mut all).take(LONGEST_TEXT + 1).read_to_string(&mut text)?;
+        return if read as u64 > LONGEST_TEXT { Err(too_long()) } else { Ok(Some(Streamed::Text(text))) };
+    }
+    match Reader::from_read(all, &path.display().to_string()) {
+        Ok(reader) => Ok(Some(Streamed::Capture(Series::with(reader, [])))),
+        Err(error) => {
+            say(format_args!("{error}"));
+            Ok(None)
+        }
+    }
+}
+
+/// How long texts may be that are read at once.
+const LONGEST_TEXT: u64 = 256 << 20;
+
+fn too_long() -> io::Error {
+    io::Error::new(io::ErrorKind::FileTooLarge, "longer than 256 MiB")
+}
+
 /// The text of a file that an option names, as long as such files are. The command will not write it.
 pub(super) fn text(path: &Path) -> io::Result<String> {
-    const LONGEST: u64 = 256 << 20;
     output::will_read(path);
     let mut text = String::new();
-    let read = File::open(path)?.take(LONGEST + 1).read_to_string(&mut text)?;
-    match read as u64 > LONGEST {
-        true => Err(io::Error::new(io::ErrorKind::FileTooLarge, "longer than 256 MiB")),
-        false => Ok(text),
-    }
+    let read = File::open(path)?.take(LONGEST_TEXT + 1).read_to_string(&mut text)?;
+    if read as u64 > LONGEST_TEXT { Err(too_long()) } else { Ok(text) }
 }
 
 /// A stream that ends after a signal, even while it waits for input.

@@ -92,17 +92,15 @@ impl Overhead {
         let price = |wrap: &Encapsulation| {
             wire_cost::price(&packets, Envelope::new(*wrap).with_vlans(self.vlan), self.speed)
         };
-        Ok(report::Overhead {
-            schema: report::SCHEMA.into(),
-            message: report::Message {
-                service: self.service.into(),
-                operation: name.into(),
-                size_bytes: packets.iter().map(|p| p.count * p.payload as u64).sum(),
-                mtu: self.mtu,
-                vlans: self.vlan,
-            },
-            speed_bps: self.speed,
-            encapsulations: wraps.iter().map(price).collect(),
-        })
+        let mut report = report::Overhead::default();
+        report.schema = report::SCHEMA.into();
+        report.message.service = self.service.into();
+        report.message.operation = name.into();
+        report.message.size_bytes = packets.iter().map(|p| p.count * p.payload as u64).sum();
+        report.message.mtu = self.mtu;
+        report.message.vlans = self.vlan;
+        report.speed_bps = self.speed;
+        report.encapsulations = wraps.iter().map(price).collect();
+        Ok(report)
     }
 }

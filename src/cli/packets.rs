@@ -58,7 +58,7 @@ pub(super) struct Packets {
 
 fn column(name: &str) -> Result<&'static Column, String> {
     Column::of(name.trim()).ok_or_else(|| {
-        let near = nearest(name, Column::all().map(|column| column.name.to_owned()));
+        let near = nearest(name, Column::all().flat_map(Column::names).map(str::to_owned));
         format!(
             "there is no such column{}",
             did_you_mean(&near, "; rdmawire explain table packets lists all")

@@ -18,6 +18,18 @@ pub(super) fn parse(text: &str) -> Result<Expr<Test>, Error> {
 /// Words that are no names.
 const KEYWORDS: [&str; 10] = ["and", "or", "not", "in", "eq", "ne", "lt", "le", "gt", "ge"];
 
+/// Words of tcpdump's filters, and what says the same here.
+const OF_TCPDUMP: [(&str, &str); 8] = [
+    ("host", "ip.addr == 10.0.0.1"),
+    ("net", "ip.addr == 10.0.0.0/8"),
+    ("port", "udp.port == 4791"),
+    ("portrange", "udp.port in {4000..5000}"),
+    ("proto", "ip.proto == 17"),
+    ("less", "frame.len <= 100"),
+    ("greater", "frame.len >= 100"),
+    ("ether", "eth.src or eth.dst == 02:00:00:00:00:01"),
+];
+
 fn test(input: &str) -> Parsed<'_, (Name, Op)> {
     let (rest, word) = match token(input)? {
         (rest, token) if token.is == Is::Word && !token.is_any(&KEYWORDS) => (rest, token.text),
@@ -26,6 +38,9 @@ fn test(input: &str) -> Parsed<'_, (Name, Op)> {
     let name = match Name::parse(word) {
         Ok(name) => name,
         Err(near) => {
+            if let Some((_, ours)) = OF_TCPDUMP.iter().find(|(theirs, _)| *theirs == word) {
+                return fail(word, format!("{word} is of tcpdump's filters; here it is {ours}"));
+            }
             let or = did_you_mean(&near, "; `rdmawire explain filter` lists all");
             return fail(word, format!("there is no field or header of this name{or}"));
         }

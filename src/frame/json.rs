@@ -240,7 +240,11 @@ fn tail(frame: &Frame<'_>, to: &mut String) -> fmt::Result {
             to.push_str(frame.icrc.name());
             to.push_str("\"}");
         }
-        _ if d.has(Kind::Bth) => to.push_str("{\"offset\":null,\"value\":null,\"state\":\"unchecked\"}"),
+        _ if d.has(Kind::Bth) || d.is_uet() => {
+            to.push_str("{\"offset\":null,\"value\":null,\"state\":\"");
+            to.push_str(state_without(frame).name());
+            to.push_str("\"}");
+        }
         _ => to.push_str("null"),
     }
     if let Some(vcrc) = d.vcrc() {
@@ -257,6 +261,11 @@ fn tail(frame: &Frame<'_>, to: &mut String) -> fmt::Result {
         to.push('}');
     }
     Ok(())
+}
+
+/// The state of an ICRC that is not there: a switch that trims a packet leaves none.
+pub(super) fn state_without(frame: &Frame<'_>) -> State {
+    if frame.icrc == State::Trimmed { State::Trimmed } else { State::Unchecked }
 }
 
 #[inline]

@@ -6,7 +6,6 @@ use super::{Frame, Info, Names, json, protocol, text, write_address};
 use crate::{
     filter::{Context, FrameMeta, Name, Value},
     grammar::{did_you_mean, nearest},
-    icrc::State,
     named,
     wire::Kind,
 };
@@ -143,7 +142,7 @@ impl Own {
             Own::Protocol => to.write_str(protocol(d)),
             Own::Info => Info::new(d, frame.icrc).write(to),
             Own::Icrc if !d.has(Kind::Bth) && !d.is_uet() => Ok(()),
-            Own::Icrc if d.icrc().is_none() => to.write_str(State::Unchecked.name()),
+            Own::Icrc if d.icrc().is_none() => to.write_str(json::state_without(frame).name()),
             Own::Icrc => to.write_str(frame.icrc.name()),
             Own::Epoch => text::seconds(to, frame.time_ns, 9),
         }

@@ -22,6 +22,8 @@ pub struct Row<'a> {
     pub d: &'a Dissection<'a>,
     /// Whether its ICRC is right, if that was verified already. Else it is verified for the column that says so.
     pub icrc: Option<State>,
+    /// What it has on the port of RoCE is none, as the analysis sees it: columns of the transport are empty.
+    pub is_other_udp: bool,
 }
 
 impl Row<'_> {
@@ -162,7 +164,7 @@ pub static COLUMNS: &[Column] = columns! {
     ipv6.flow_label as flow_label;
     udp.src_port as src_port;
     udp.dst_port as dst_port;
-    encapsulation: Text "How the transport is encapsulated: rocev2-ipv4, rocev2-ipv6, rocev1, ib, ib-grh. Empty if it is no RDMA packet.",
+    encapsulation: Text "How the transport is encapsulated: rocev2-ipv4, rocev2-ipv6, rocev1, ib, ib-grh. Empty if it is no RDMA packet, as UDP on the port of RoCE that is something else: see not_decoded of analyze.",
         row => row.d.encapsulation().map(|is| is.name());
     bth.opcode as opcode;
     opcode_name: Text "Name of the operation code. Empty if it has none.",
@@ -352,6 +354,11 @@ impl Column {
         std::iter::once(&CAPTURE).chain(COLUMNS).chain(VERDICT_COLUMNS)
     }
 
+    /// The names that it has, that in files first.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        [self.name, self.alias].into_iter().filter(|name| !name.is_empty())
+    }
+
     /// The column of this name, as in files or as in filters: `reth_va`, `reth.va`. Names of earlier versions are known, too.
     pub fn of(name: &str) -> Option<&'static Column> {
         let is_same = |known: &str| {
@@ -365,9 +372,30 @@ impl Column {
     #[inline]
     pub fn value(&self, row: &Row<'_>) -> Cell {
         match self.get {
+            _ if row.is_other_udp && self.is_of_transport(row.d) => Cell::Empty,
             Get::Field(kind, field) => field_of(row.d, kind, field).unwrap_or(Cell::Empty),
             Get::Frame(get) => get(row),
             Get::Capture | Get::Verdict(_) => Cell::Empty,
+        }
+    }
+
+    /// Whether its value is of the BTH of a packet, or of what is behind it.
+    #[cold]
+    fn is_of_transport(&self, d: &Dissection<'_>) -> bool {
+        const COMPUTED: [&str; 9] = [
+            "encapsulation",
+            "opcode_name",
+            "dest_qp",
+            "aeth_meaning",
+            "payload_bytes",
+            "pad_bytes",
+            "icrc",
+            "icrc_state",
+            "note",
+        ];
+        match self.get {
+            Get::Field(kind, _) => d.offset(kind) >= d.offset(Kind::Bth),
+            _ => COMPUTED.contains(&self.name),
         }
     }
 

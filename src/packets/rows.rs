@@ -99,7 +99,9 @@ impl<F: Form> Rows<F> {
     /// Adds a frame that was dissected, and whose ICRC may have been verified.
     pub fn push_examined(&mut self, record: &Record<'_>, d: &Dissection<'_>, icrc: Option<State>) {
         self.frames += 1;
-        self.form.push(&Row { number: self.frames, record, d, icrc });
+        let is_other_udp =
+            d.is_other_udp(false) && icrc.unwrap_or_else(|| self.options.icrc(d)) != State::Good;
+        self.form.push(&Row { number: self.frames, record, d, icrc, is_other_udp });
         self.open.numbers.push(self.frames);
         self.open.verdicts.push(RowVerdict::default());
         if let Some(analysis) = &mut self.analysis {

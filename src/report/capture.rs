@@ -235,9 +235,9 @@ records! {
         pub packets: u64,
         /// Bytes on the wire, with preamble, frame check sequence and inter-frame gap.
         pub wire_bytes: u64,
-        /// Bytes of RDMA payload.
+        /// Bytes of RDMA payload, without corrupt and trimmed packets.
         pub payload_bytes: u64,
-        /// Bytes of RDMA payload sent for the first time.
+        /// Bytes of RDMA payload sent for the first time: as flows have them.
         pub goodput_bytes: u64,
         /// Retransmitted packets.
         pub retransmits: u64,
@@ -251,7 +251,7 @@ records! {
         pub ce_packets: u64,
         /// ECN-capable packets, marked ones included.
         pub ect_packets: u64,
-        /// Marked packets among these: 0 to 1.
+        /// Marked packets among these: 0 to 1. `None` where all is native InfiniBand, whose packets are not ECN-capable.
         pub ce_ratio: Option<f64>,
         /// Pause frames: PFC and 802.3x.
         pub pause_frames: u64,

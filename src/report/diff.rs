@@ -7,6 +7,11 @@ use super::{CaptureProblem, Class, Fate, OrderBy, Why};
 /// The name and number of the schema.
 pub const SCHEMA: &str = "rdmawire.diff/1";
 
+/// The JSON Schema of [`Diff`].
+pub fn schema() -> serde_json::Value {
+    super::field::Types::document::<Diff>("Diff")
+}
+
 records! {
     /// The comparison of captures that were made at several places of a path.
     pub struct Diff {
@@ -103,6 +108,8 @@ records! {
         pub dst: String,
         /// Destination queue pair.
         pub dest_qp: u32,
+        /// The virtual network (VNI) of the tunnel that it is in, at the first tap that sees it in one.
+        pub vni: Option<u32>,
         /// How it is known which tap comes first.
         pub order_by: OrderBy,
         /// What became of its packets.
@@ -148,7 +155,7 @@ records! {
         pub dscp_changed: u64,
         /// Packets whose TTL is lower at the second tap.
         pub ttl_lowered: u64,
-        /// Packets at the first tap whose PSN had been sent before.
+        /// Packets at the first tap whose PSN had been sent before, as the analysis of its capture has them.
         pub retransmitted: u64,
     }
 
@@ -204,6 +211,8 @@ records! {
         pub dst: String,
         /// Destination queue pair.
         pub dest_qp: u32,
+        /// The virtual network (VNI) of the tunnel that it is in, at the first tap that sees it in one.
+        pub vni: Option<u32>,
         /// Packet sequence number.
         pub psn: u32,
         /// The name of the operation code.

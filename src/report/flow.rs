@@ -139,7 +139,7 @@ records! {
         pub out_of_order: u64,
         /// Retransmissions that were overtaken on their way to the tap by a packet sent later.
         pub retransmits_out_of_order: u64,
-        /// Packets that are a second record of one transmission.
+        /// Packets that are a second record of one transmission; CNPs apart, which have no PSN space.
         pub capture_duplicates: u64,
         /// Late packets, either overtaken or retransmitted: the capture does not tell which.
         pub ambiguous: u64,

@@ -1,6 +1,9 @@
 //! The order of flows, and the search for a flow.
 
-use std::{cmp::Reverse, collections::BinaryHeap};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BinaryHeap},
+};
 
 use super::{Flow, Stream, View, figure::Column};
 use crate::grammar::units;
@@ -143,7 +146,8 @@ pub(super) fn first(report: &View<'_>, sort: Sort, most: usize) -> Vec<usize> {
 }
 
 /// The flow with this number in the list, or with this source, destination and queue pair
-/// ("10.0.0.1,10.0.0.2,0x12"); of several epochs the last. The error says what is wrong with `which`.
+/// ("10.0.0.1,10.0.0.2,0x12"); of several epochs the last. In several virtual networks, and in several encapsulations, there may be flows with
+/// the same: then only the number says which is meant. The error says what is wrong with `which`.
 pub fn find_flow(report: &View<'_>, which: &str) -> Result<usize, String> {
     let flows = report.flows.len();
     if let Ok(number) = which.trim_start_matches('#').parse::<usize>() {
@@ -157,12 +161,29 @@ pub fn find_flow(report: &View<'_>, which: &str) -> Result<usize, String> {
         return Err(format!("{which:?} is neither a flow's number nor SOURCE,DESTINATION,QP"));
     };
     let qp = units::qpn(qp).map_err(|_| format!("{qp:?} is not the number of a queue pair"))?.0;
-    let same = |flow: &Flow| flow.src == src && flow.dst == dst;
-    let mut last = None;
+    let mut last: BTreeMap<_, (u32, usize)> = BTreeMap::new();
     report.flows.each_outline(&mut |at, flow| {
-        if flow.dest_qp == qp && report.flows.row(at).is_some_and(|flow| same(&flow)) {
-            last = last.max(Some((flow.epoch, at)));
+        if flow.dest_qp == qp
+            && let Some(flow) = report.flows.row(at).filter(|flow| flow.src == src && flow.dst == dst)
+        {
+            let last = last.entry((flow.vni, flow.encapsulation)).or_default();
+            *last = (*last).max((flow.epoch, at));
         }
     });
-    last.map(|(_, at)| at).ok_or_else(|| format!("no flow from {src} to {dst} queue pair {qp:#x}"))
+    let mut all = last.iter().map(|(&kind, &(_, at))| (at, kind)).collect::<Vec<_>>();
+    all.sort_unstable();
+    match all[..] {
+        [] => Err(format!("no flow from {src} to {dst} queue pair {qp:#x}")),
+        [(only, _)] => Ok(only),
+        _ => {
+            let names = all.iter().map(|(at, (vni, encapsulation))| match vni {
+                Some(vni) => format!("{at} ({encapsulation}, VNI {vni})"),
+                None => format!("{at} ({encapsulation})"),
+            });
+            let names = names.collect::<Vec<_>>().join(", ");
+            Err(format!(
+                "several flows are from {src} to {dst} queue pair {qp:#x}: give the number of one, {names}"
+            ))
+        }
+    }
 }

@@ -2,44 +2,44 @@
 
 use std::borrow::Cow;
 
-use serde::{Deserialize, Serialize};
-
 use super::{Encapsulation, LayerBytes, Service};
 
 /// The name and number of the schema.
 pub const SCHEMA: &str = "rdmawire.overhead/1";
 
-/// A message, and what it costs.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Overhead {
-    /// [`SCHEMA`].
-    pub schema: Cow<'static, str>,
-    /// What is sent.
-    pub message: Message,
-    /// The speed of the link in bits per second, where it was given.
-    pub speed_bps: Option<u64>,
-    /// The encapsulations, in the order in which they were asked for.
-    pub encapsulations: Vec<Cost>,
-}
-
-/// What is sent.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Message {
-    /// The transport service.
-    pub service: Service,
-    /// The operation, as "RDMA WRITE".
-    pub operation: Cow<'static, str>,
-    /// Bytes of payload.
-    pub size_bytes: u64,
-    /// Path MTU in bytes.
-    pub mtu: u32,
-    /// VLAN tags of each frame.
-    pub vlans: u8,
+/// The JSON Schema of [`Overhead`].
+pub fn schema() -> serde_json::Value {
+    super::field::Types::document::<Overhead>("Overhead")
 }
 
 records! {
+    /// A message, and what it costs.
+    pub struct Overhead {
+        /// [`SCHEMA`].
+        pub schema: Cow<'static, str>,
+        /// What is sent.
+        pub message: Message,
+        /// The speed of the link in bits per second, where it was given.
+        pub speed_bps: Option<u64>,
+        /// The encapsulations, in the order in which they were asked for.
+        pub encapsulations: Vec<Cost>,
+    }
+
+    /// What is sent.
+    #[derive(Eq)]
+    pub struct Message {
+        /// The transport service.
+        pub service: Service,
+        /// The operation, as "RDMA WRITE".
+        pub operation: Cow<'static, str>,
+        /// Bytes of payload.
+        pub size_bytes: u64,
+        /// Path MTU in bytes.
+        pub mtu: u32,
+        /// VLAN tags of each frame.
+        pub vlans: u8,
+    }
+
     /// What it takes in one encapsulation.
     pub struct Cost {
         /// What carries the packets.

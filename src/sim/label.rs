@@ -184,9 +184,9 @@ pub struct FlowTruth {
     pub rnr_naks: u64,
     /// Congestion notifications.
     pub cnps: u64,
-    /// Frames marked ECT(0) or ECT(1).
+    /// Packets marked ECT(0) or ECT(1), but for those that are marked CE where they were recorded again.
     pub ecn_ect: u64,
-    /// Frames marked CE.
+    /// Packets marked CE, wherever they were recorded.
     pub ecn_ce: u64,
     /// Frames with a bad ICRC.
     pub icrc_bad: u64,
@@ -319,6 +319,8 @@ impl Run {
         }
         let mut labels = Labels { frames: Vec::new(), flows: vec![FlowTruth::default(); self.flows.len()] };
         let mut seen = vec![false; self.transmissions.len()];
+        // The ECN field of each one, as far as it was recorded.
+        let mut ecn = vec![0; self.transmissions.len()];
         let mut seen_corrupt = vec![false; self.transmissions.len()];
         let mut episodes = vec![false; self.episodes.len()];
         let capture = &self.captures[tap];
@@ -380,6 +382,15 @@ impl Run {
                 label.class = Class::CaptureDuplicate;
                 // A transmission counts once, however often it is recorded.
                 truth.payload_bytes -= t.payload as u64;
+                truth.ecn_ect -= matches!(sighting.ecn, 1 | 2) as u64;
+                truth.ecn_ce -= (sighting.ecn == 3) as u64;
+                let before = &mut ecn[journey.tx as usize];
+                if sighting.ecn == 3 && *before != 3 {
+                    // Marked between the two.
+                    truth.ecn_ect -= matches!(*before, 1 | 2) as u64;
+                    truth.ecn_ce += 1;
+                    *before = 3;
+                }
                 if !is_cnp {
                     truth.space(direction).capture_duplicates += 1;
                 }
@@ -394,6 +405,9 @@ impl Run {
                 if label.class == Class::Retransmission && label.evident && t.episode != NONE {
                     episodes[t.episode as usize] = true;
                 }
+            }
+            if !corrupt && label.class != Class::CaptureDuplicate {
+                ecn[journey.tx as usize] = sighting.ecn;
             }
             labels.frames.push(label);
         }

@@ -171,12 +171,12 @@ impl Taps {
 
     /// Ends the comparison.
     pub fn finish(mut self) -> Diff {
-        let mut peers = results::Peers::default();
+        let mut known = results::Known::default();
         let mut described = Vec::new();
         for (at, tap) in std::mem::take(&mut self.taps).into_iter().enumerate() {
             sides(&mut self.segments, at).for_each(|(segment, side)| segment.end(side));
             let ended = tap.analysis.end();
-            results::add_peers(&ended.report(), &mut peers);
+            known.add(&ended.report());
             tell(&mut self.segments, at, ended.into_metric::<Classes>().unwrap_or_default().0);
             described.push(report::diff::Tap {
                 name: tap.name,
@@ -189,7 +189,7 @@ impl Taps {
             });
         }
         self.segments.iter_mut().for_each(SegmentMatch::finish);
-        results::diff(described, self.segments, &peers)
+        results::diff(described, self.segments, &known)
     }
 
     /// Hands on what the analysis of a tap has found.

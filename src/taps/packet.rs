@@ -3,7 +3,7 @@
 use std::hash::{BuildHasher, Hasher};
 
 use crate::{
-    analyze::Class,
+    analyze::{Class, FlowKey},
     capture::Record,
     checksum,
     dissect::{Address, Dissection},
@@ -21,6 +21,8 @@ pub(super) struct TapPacket {
     /// A hash of the headers that no router changes: two records of one transmission have the same.
     pub(super) key: u64,
     pub(super) addresses: [Address; 2],
+    /// The virtual network of an overlay, as this tap saw it.
+    pub(super) vni: Option<u32>,
     pub(super) qp: u32,
     pub(super) psn: u32,
     pub(super) opcode: Opcode,
@@ -72,6 +74,7 @@ impl TapPacket {
             time: record.time.0,
             key,
             addresses,
+            vni: FlowKey::of(d, bth).and_then(|key| key.vni()),
             qp: bth.dest_qp().0,
             psn: bth.psn().0,
             opcode: bth.opcode(),

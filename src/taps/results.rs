@@ -17,8 +17,8 @@ use crate::{
     wire::Psn,
 };
 
-/// Makes the report, from the taps, the segments between them, and the opposite flows that the analysis of any tap knows.
-pub(super) fn diff(mut taps: Vec<diff::Tap>, segments: Vec<SegmentMatch>, peers: &Peers) -> Diff {
+/// Makes the report, from the taps, the segments between them, and what the analyses of the taps know of flows.
+pub(super) fn diff(mut taps: Vec<diff::Tap>, segments: Vec<SegmentMatch>, known: &Known) -> Diff {
     let mut report = Diff { schema: SCHEMA.into(), ..Diff::default() };
     let all: Vec<Judged> = segments
         .iter()
@@ -39,7 +39,7 @@ pub(super) fn diff(mut taps: Vec<diff::Tap>, segments: Vec<SegmentMatch>, peers:
         for side in 0..2 {
             taps[at + side].untracked = taps[at + side].untracked.max(judged.segment.untracked[side]);
         }
-        let (mut segment, losses) = judged.report(at, &beyond, peers);
+        let (mut segment, losses) = judged.report(at, &beyond, known);
         let is_apart = segment.directions.iter().all(|direction| direction.counts.delivered == 0);
         if is_apart && taps[at].packets > 0 && taps[at + 1].packets > 0 {
             // Other places, or other times: no packet is known to be lost.
@@ -55,28 +55,45 @@ pub(super) fn diff(mut taps: Vec<diff::Tap>, segments: Vec<SegmentMatch>, peers:
     report
 }
 
-/// A flow by source, destination, and queue pair.
-type Name = (String, String, u32);
+/// A flow by source, destination, queue pair, and virtual network.
+type Name = (String, String, u32, Option<u32>);
 
-/// From each flow to the opposite one, as any tap knows.
-pub(super) type Peers = HashMap<Name, Name>;
+/// What the analyses of the taps know of flows.
+#[derive(Default)]
+pub(super) struct Known {
+    /// From each flow to the opposite one, as any tap knows.
+    peers: HashMap<Name, Name>,
+    /// By tap: the packets of each flow that had been sent before. Their class may show long after they came.
+    retransmitted: Vec<HashMap<Name, u64>>,
+}
 
-/// Adds those that the analysis of a tap knows. The rows of its report are made one by one.
-pub(super) fn add_peers(report: &View<'_>, peers: &mut Peers) {
-    let names: Vec<Name> = report
-        .flows
-        .iter()
-        .map(|flow| {
+impl Known {
+    /// Adds what the analysis of the next tap knows. The rows of its report are made one by one.
+    pub(super) fn add(&mut self, report: &View<'_>) {
+        let mut retransmitted: HashMap<Name, u64> = HashMap::new();
+        let mut names: Vec<Name> = Vec::new();
+        for flow in report.flows.iter() {
+            let again = flow.requests.retransmits + flow.responses.retransmits;
             let flow = flow.into_owned();
-            (flow.src, flow.dst, flow.dest_qp)
-        })
-        .collect();
-    for connection in report.connections.iter() {
-        let [a, b] = connection.flows;
-        if let (Some(a), Some(b)) = (names.get(a), names.get(b)) {
-            peers.insert(a.clone(), b.clone());
-            peers.insert(b.clone(), a.clone());
+            let name = (flow.src, flow.dst, flow.dest_qp, flow.vni);
+            if again > 0 {
+                *retransmitted.entry(name.clone()).or_default() += again;
+            }
+            names.push(name);
         }
+        self.retransmitted.push(retransmitted);
+        for connection in report.connections.iter() {
+            let [a, b] = connection.flows;
+            if let (Some(a), Some(b)) = (names.get(a), names.get(b)) {
+                self.peers.insert(a.clone(), b.clone());
+                self.peers.insert(b.clone(), a.clone());
+            }
+        }
+    }
+
+    /// The packets of a flow at a tap that had been sent before.
+    fn retransmitted(&self, tap: usize, name: &Name) -> u64 {
+        self.retransmitted.get(tap).and_then(|flows| flows.get(name)).copied().unwrap_or(0)
     }
 }
 
@@ -112,9 +129,10 @@ impl Judged<'_> {
         here.map(|odd| (odd.seen.key, odd.seen.icrc)).collect()
     }
 
-    fn name(&self, flow: &FlowTally) -> Name {
-        let [src, dst] = self.tally().ways[flow.way as usize].addresses;
-        (src.to_string(), dst.to_string(), flow.qp)
+    /// What the two taps call a flow; the same, unless one of them does not see its virtual network.
+    fn names(&self, flow: &FlowTally) -> [Name; 2] {
+        let [src, dst] = self.tally().ways[flow.way as usize].addresses.map(|address| address.to_string());
+        flow.networks.map(|network| (src.clone(), dst.clone(), flow.qp, network.flatten()))
     }
 
     /// What is said of a packet that only one tap saw, or that was damaged between them.
@@ -130,18 +148,31 @@ impl Judged<'_> {
     }
 
     /// The segment's part of the report. `at` is the first tap's index, `beyond` what the segments behind either side have seen.
-    fn report(&self, at: usize, beyond: &[HashSet<Mark>; 2], peers: &Peers) -> (diff::Segment, Vec<Loss>) {
+    fn report(&self, at: usize, beyond: &[HashSet<Mark>; 2], known: &Known) -> (diff::Segment, Vec<Loss>) {
         let tally = self.tally();
-        let names: Vec<Name> = tally.flows.iter().map(|flow| self.name(flow)).collect();
-        let by_name: HashMap<&Name, &FlowTally> = names.iter().zip(&tally.flows).collect();
-        let acked = |name: &Name| peers.get(name).and_then(|peer| by_name.get(peer)?.acked);
-        let mut counts: Vec<Passage> =
-            tally.flows.iter().map(|flow| passage(&flow.counts, self.first(flow))).collect();
+        let names: Vec<[Name; 2]> = tally.flows.iter().map(|flow| self.names(flow)).collect();
+        let by_name: HashMap<&Name, &FlowTally> = names
+            .iter()
+            .zip(&tally.flows)
+            .flat_map(|(names, flow)| names.iter().map(move |name| (name, flow)))
+            .collect();
+        let acked =
+            |names: &[Name; 2]| names.iter().find_map(|name| by_name.get(known.peers.get(name)?)?.acked);
+        let retransmitted = |n: usize, first: usize| {
+            // A flow that this tap did not see is of no virtual network: another one's may have the name.
+            let is_seen = tally.flows[n].networks[first].is_some();
+            if is_seen { known.retransmitted(at + first, &names[n][first]) } else { 0 }
+        };
+        let counted = |(n, flow): (usize, &FlowTally)| {
+            let first = self.first(flow);
+            Passage { retransmitted: retransmitted(n, first), ..passage(&flow.counts, first) }
+        };
+        let mut counts: Vec<Passage> = tally.flows.iter().enumerate().map(counted).collect();
         let mut losses = Vec::new();
         for odd in &tally.odd {
-            let (n, name) = (odd.flow as usize, &names[odd.flow as usize]);
-            let counts = &mut counts[n];
-            match self.verdict(odd, beyond, acked(name)) {
+            let n = odd.flow as usize;
+            let (counts, (src, dst, dest_qp, vni)) = (&mut counts[n], network_of(&names[n]));
+            match self.verdict(odd, beyond, acked(&names[n])) {
                 Outcome::Appeared => counts.appeared += 1,
                 Outcome::Outside => counts.outside += 1,
                 Outcome::Unrecorded => counts.unrecorded += 1,
@@ -156,9 +187,10 @@ impl Judged<'_> {
                         frame: odd.seen.frame,
                         time_ns: odd.seen.time,
                         arrived_as: odd.arrived_as,
-                        src: name.0.clone(),
-                        dst: name.1.clone(),
-                        dest_qp: name.2,
+                        src,
+                        dst,
+                        dest_qp,
+                        vni,
                         psn: odd.seen.psn,
                         opcode: odd
                             .seen
@@ -170,7 +202,6 @@ impl Judged<'_> {
                 }
             }
         }
-        let mut names = names;
         let mut directions = Vec::new();
         for first in 0..2 {
             let mut direction = self.direction(first);
@@ -180,11 +211,19 @@ impl Judged<'_> {
                 if self.first(flow) != first || counts[n] == Passage::default() || !tally.is_real(flow) {
                     continue;
                 }
-                let (src, dst, dest_qp) = std::mem::take(&mut names[n]);
+                let (src, dst, dest_qp, vni) = network_of(&names[n]);
                 let order_by = self.order[flow.way as usize].1;
                 direction.counts = direction.counts + counts[n];
                 let delay = self.delay(first, [&flow.samples]);
-                direction.flows.push(diff::Flow { src, dst, dest_qp, order_by, counts: counts[n], delay });
+                direction.flows.push(diff::Flow {
+                    src,
+                    dst,
+                    dest_qp,
+                    vni,
+                    order_by,
+                    counts: counts[n],
+                    delay,
+                });
             }
             if !direction.flows.is_empty() {
                 direction.flows.sort_by_key(|flow| {
@@ -281,6 +320,12 @@ impl Judged<'_> {
     }
 }
 
+/// A flow with its virtual network, as the first tap that sees one has it.
+fn network_of(names: &[Name; 2]) -> Name {
+    let [one, other] = names;
+    if one.3.is_none() { other.clone() } else { one.clone() }
+}
+
 /// What is said of a packet that only one tap saw, or that was damaged.
 enum Outcome {
     Loss,
@@ -321,7 +366,6 @@ fn passage(counts: &PassageCounts, first: usize) -> Passage {
         ecn_cleared: counts.ecn_cleared[second],
         dscp_changed: counts.dscp_changed,
         ttl_lowered: counts.ttl_lower[second],
-        retransmitted: counts.retransmitted[first],
         ..Passage::default()
     }
 }

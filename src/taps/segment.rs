@@ -108,7 +108,8 @@ impl TapSide {
         }
         let is_matched = entry.mate.is_some() || entry.is_copy;
         if let Some(next) = self.get(next) {
-            next.is_copy |= is_matched;
+            // In another virtual network, it is another host's.
+            next.is_copy |= is_matched && next.seen.vni == entry.seen.vni;
         }
         Some((place, entry))
     }
@@ -168,7 +169,7 @@ impl SegmentMatch {
 
     /// A packet of a tap.
     pub(super) fn push(&mut self, side: usize, seen: TapPacket) {
-        let Some(flow) = self.tally.flow(&seen) else {
+        let Some(flow) = self.tally.flow(side, &seen) else {
             self.untracked[side] += 1;
             return;
         };
@@ -192,10 +193,14 @@ impl SegmentMatch {
 
     /// The class of a packet, which became known later.
     pub(super) fn classify(&mut self, side: usize, frame: u64, class: Class) {
-        let ring = &mut self.sides[side].ring;
-        if let Ok(at) = ring.binary_search_by_key(&frame, |entry| entry.seen.frame) {
-            ring[at].seen.class = Some(class);
+        let TapSide { ring, alone, .. } = &mut self.sides[side];
+        for waiting in [ring, alone] {
+            if let Ok(at) = waiting.binary_search_by_key(&frame, |entry| entry.seen.frame) {
+                waiting[at].seen.class = Some(class);
+                return;
+            }
         }
+        self.tally.classify(side, frame, class);
     }
 
     /// No more frames of this tap.
@@ -245,6 +250,11 @@ impl SegmentMatch {
                 continue;
             }
             if there.seen.class == Some(Class::CaptureDuplicate) || !there.seen.fits(&entry.seen) {
+                continue;
+            }
+            if there.seen.vni != entry.seen.vni
+                && !self.tally.may_be_one(1 - at, entry.seen.vni, there.seen.vni)
+            {
                 continue;
             }
             if ids_vary {
@@ -346,17 +356,24 @@ impl SegmentMatch {
 
     /// The oldest packet of a window leaves it.
     fn leave(&mut self, side: usize) {
-        let Some((_, entry)) = self.sides[side].take() else { return };
+        let Some((_, mut entry)) = self.sides[side].take() else { return };
         self.tally.on_sent(entry.flow, side, &entry.seen);
         if let (Some(mate), false) = (entry.mate, entry.is_counted)
             && let Some(mate) = self.sides[1 - side].get(mate)
         {
             mate.is_counted = true;
+            if mate.flow != entry.flow {
+                // The virtual network tells flows apart that have the same addresses: the tap that saw it is right.
+                let of_mate = entry.seen.vni.is_none();
+                let (from, to, at) = match of_mate {
+                    true => (entry.flow, mate.flow, side),
+                    false => (mate.flow, entry.flow, 1 - side),
+                };
+                self.tally.give(from, to, at);
+                (entry.flow, mate.flow) = (to, to);
+            }
             let pair = if side == 0 { [&entry.seen, &mate.seen] } else { [&mate.seen, &entry.seen] };
             self.tally.on_pair(entry.flow, pair);
-        }
-        if matches!(entry.seen.class, Some(Class::Retransmission)) {
-            self.tally.flows[entry.flow as usize].counts.retransmitted[side] += 1;
         }
         match entry.mate {
             Some(mate) if !entry.is_damaged => self.tally.on_leave(entry.flow, side, mate),
@@ -377,7 +394,9 @@ impl SegmentMatch {
             return ids_vary || is_duplicate(entry) || entry.seen.class != Some(Class::Retransmission);
         }
         let next = entry.next.and_then(|next| self.sides[side].get(next));
-        next.is_some_and(|next| next.mate.is_some() && (ids_vary || is_duplicate(next)))
+        next.is_some_and(|next| {
+            next.mate.is_some() && next.seen.vni == entry.seen.vni && (ids_vary || is_duplicate(next))
+        })
     }
 
     /// A packet leaves its window unmatched. If it is damaged, or its copy is, that has other headers: then it is searched among

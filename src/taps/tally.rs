@@ -1,13 +1,18 @@
 //! What is counted of a segment before it is known which of its taps a packet passes first: each count has one figure for
 //! either tap.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::{
     clock::{Envelope, Point},
     packet::TapPacket,
 };
-use crate::{dissect::Address, icrc::State, report::Fate, wire::Psn};
+use crate::{
+    dissect::Address,
+    icrc::State,
+    report::{Class, Fate},
+    wire::Psn,
+};
 
 /// A figure for each of the two taps.
 pub(super) type Both = [u64; 2];
@@ -34,6 +39,10 @@ pub(super) struct Way {
 pub(super) struct FlowTally {
     pub(super) way: u32,
     pub(super) qp: u32,
+    /// By tap: the virtual network in which it saw the flow, if it saw it; a tunnel may begin or end between the taps.
+    pub(super) networks: [Option<Option<u32>>; 2],
+    /// Another flow with the same addresses and queue pair, in another virtual network.
+    also: Option<u32>,
     pub(super) counts: PassageCounts,
     pub(super) samples: Samples,
     /// By tap: the last packet that was matched, by its place at this tap.
@@ -58,7 +67,6 @@ pub(super) struct PassageCounts {
     pub(super) ecn_cleared: Both,
     pub(super) dscp_changed: u64,
     pub(super) ttl_lower: Both,
-    pub(super) retransmitted: Both,
 }
 
 /// A packet that only one tap saw, or that was damaged at one of them.
@@ -120,6 +128,10 @@ pub(super) struct Tally {
     pub(super) odd: Vec<Odd>,
     /// Of those that did not fit into the list.
     pub(super) odd_omitted: u64,
+    /// By tap: the virtual networks that it saw.
+    networks: [BTreeSet<u32>; 2],
+    /// Those of `odd` whose class is not known yet, by tap and frame.
+    unclassed: HashMap<(usize, u64), usize, foldhash::fast::RandomState>,
     /// By flow, PSN and tap: the frame of the last packet that only this tap saw, and whether its PSN was retransmitted.
     last_alone: HashMap<(u32, u32, usize), (u64, bool), foldhash::fast::RandomState>,
 }
@@ -128,10 +140,16 @@ impl Tally {
     const MOST_WAYS: usize = 1 << 14;
     const MOST_FLOWS: usize = 1 << 16;
     const MOST_ODD: usize = 1 << 20;
+    const MOST_NETWORKS: usize = 1 << 16;
 
-    /// The flow of a packet; `None` if there are too many. A damaged packet's addresses may be wrong: see
+    /// The flow of a packet that came at a tap; `None` if there are too many. A damaged packet's addresses may be wrong: see
     /// [`is_real`](Tally::is_real).
-    pub(super) fn flow(&mut self, seen: &TapPacket) -> Option<u32> {
+    pub(super) fn flow(&mut self, side: usize, seen: &TapPacket) -> Option<u32> {
+        if let Some(vni) = seen.vni
+            && self.networks[side].len() < Tally::MOST_NETWORKS
+        {
+            self.networks[side].insert(vni);
+        }
         let way = match self.way_of.get(&seen.addresses) {
             Some(&way) => way,
             None if self.ways.len() == Tally::MOST_WAYS => return None,
@@ -152,7 +170,8 @@ impl Tally {
                 way
             }
         };
-        if let Some(&flow) = self.flow_of.get(&(way, seen.qp)) {
+        let first = self.flow_of.get(&(way, seen.qp)).copied();
+        if let Some(flow) = first.and_then(|first| self.in_network(first, side, seen.vni)) {
             return Some(flow);
         }
         if self.flows.len() == Tally::MOST_FLOWS {
@@ -162,6 +181,8 @@ impl Tally {
         self.flows.push(FlowTally {
             way,
             qp: seen.qp,
+            networks: std::array::from_fn(|at| (at == side).then_some(seen.vni)),
+            also: first,
             counts: PassageCounts::default(),
             samples: Samples::default(),
             last: [None; 2],
@@ -172,6 +193,46 @@ impl Tally {
         });
         self.flow_of.insert((way, seen.qp), flow);
         Some(flow)
+    }
+
+    /// Of the flows with the same addresses and queue pair, from this one on, the one that a tap sees in this virtual network.
+    fn in_network(&mut self, first: u32, side: usize, vni: Option<u32>) -> Option<u32> {
+        let next = |flow: &u32| self.flows[*flow as usize].also;
+        let all = || std::iter::successors(Some(first), next);
+        let of = |flow: u32, side: usize| self.flows[flow as usize].networks[side];
+        if let Some(known) = all().find(|&flow| of(flow, side) == Some(vni)) {
+            return Some(known);
+        }
+        // At this tap it begins: best where the other one saw this network.
+        let begins = || all().filter(|&flow| of(flow, side).is_none());
+        let there = |flow: &u32| of(*flow, 1 - side).flatten();
+        let found = begins()
+            .find(|flow| there(flow) == vni)
+            .or_else(|| begins().find(|flow| self.may_be_one(side, vni, there(flow))))?;
+        self.flows[found as usize].networks[side] = Some(vni);
+        Some(found)
+    }
+
+    /// Whether a packet that the tap `side` sees in this virtual network may be one that the other tap sees in that one: where a tunnel begins
+    /// or ends between them, or where no network of either tap is one of the other's, which another number may replace.
+    pub(super) fn may_be_one(&self, side: usize, here: Option<u32>, there: Option<u32>) -> bool {
+        let (Some(here), Some(there)) = (here, there) else { return true };
+        here == there || !self.networks[1 - side].contains(&here) && !self.networks[side].contains(&there)
+    }
+
+    /// A packet of one flow proves to be of another one, which the other tap saw in another virtual network.
+    pub(super) fn give(&mut self, from: u32, to: u32, side: usize) {
+        if from != to {
+            self.flows[from as usize].counts.packets[side] -= 1;
+            self.flows[to as usize].counts.packets[side] += 1;
+        }
+    }
+
+    /// The class of a packet that left its window before, which became known later.
+    pub(super) fn classify(&mut self, side: usize, frame: u64, class: Class) {
+        if let Some(odd) = self.unclassed.remove(&(side, frame)).and_then(|at| self.odd.get_mut(at)) {
+            odd.seen.class = Some(class);
+        }
     }
 
     /// A packet came at a tap.
@@ -292,10 +353,14 @@ impl Tally {
     }
 
     pub(super) fn put_odd(&mut self, odd: Odd) {
-        match self.odd.len() < Tally::MOST_ODD {
-            true => self.odd.push(odd),
-            false => self.odd_omitted += 1,
+        if self.odd.len() >= Tally::MOST_ODD {
+            self.odd_omitted += 1;
+            return;
         }
+        if odd.seen.class.is_none() {
+            self.unclassed.insert((odd.side, odd.seen.frame), self.odd.len());
+        }
+        self.odd.push(odd);
     }
 
     /// The running mean of the lag of a flow's packets, and its mean deviation.

@@ -55,6 +55,8 @@ mod dcqcn;
 mod diff;
 #[cfg(feature = "sim")]
 mod diff_crafted;
+#[cfg(feature = "cli")]
+mod doors;
 #[cfg(feature = "sim")]
 mod ecn;
 #[cfg(feature = "cli")]

@@ -156,7 +156,13 @@ fn filters_columns_and_explanations_know_them() {
         let record =
             Record { time: Time(0), link: Link::ETHERNET, interface: 0, wire_len: frame.len() as u32, frame };
         let d = read(frame);
-        Column::of(name).unwrap().value(&Row { number: 1, record: &record, d: &d, icrc: None })
+        Column::of(name).unwrap().value(&Row {
+            number: 1,
+            record: &record,
+            d: &d,
+            icrc: None,
+            is_other_udp: false,
+        })
     };
     for (name, is) in [
         ("telemetry_hops", 2),

@@ -198,6 +198,7 @@ impl Tracker {
             notify(metrics, &mut self.resolved, (asking, Direction::Request, wrap), frame);
             self.notify_measured(id, metrics);
         } else {
+            flow.was_noted(packet, false);
             self.comes_home(id, (packet.psn(), packet.time(), packet.interface()), metrics);
         }
         self.capture.rdma_packets += 1;
@@ -205,8 +206,9 @@ impl Tracker {
         let (flow, space, class) = (Some(id), Some(Direction::Response), Some(class));
         let peer = self.flows.peer(id);
         let (epoch, peer_qp) = self.identity(flow);
-        let (is_marked_later, is_control) = (false, true);
-        let place = Placed { frame, flow, space, class, is_marked_later, is_control, peer, epoch, peer_qp };
+        let (is_marked_later, is_control, goodput) = (false, true, 0);
+        let place =
+            Placed { frame, flow, space, class, is_marked_later, is_control, peer, epoch, peer_qp, goodput };
         self.notify_packet(packet, &place, metrics);
         self.account_memory(id);
         true

@@ -51,9 +51,19 @@ impl Tracker {
             self.account_memory(id);
             let (frame, peer) = (self.number(), self.asking(flow, space));
             let (epoch, peer_qp) = self.identity(flow);
-            let (is_marked_later, is_control) = (false, false);
-            let place =
-                Placed { frame, flow, space, class, is_marked_later, is_control, peer, epoch, peer_qp };
+            let (is_marked_later, is_control, goodput) = (false, false, facts.payload());
+            let place = Placed {
+                frame,
+                flow,
+                space,
+                class,
+                is_marked_later,
+                is_control,
+                peer,
+                epoch,
+                peer_qp,
+                goodput,
+            };
             return self.notify_packet(facts, &place, metrics);
         }
         self.on_transport_in_full(facts, whole, flaw, metrics);
@@ -148,7 +158,8 @@ impl Tracker {
         flaw: Option<Flaw>,
         metrics: &mut Metrics,
     ) {
-        let (flow, space, class) = self.place(facts, whole, flaw, metrics);
+        let mut goodput_before = 0;
+        let (flow, space, class) = self.place(facts, whole, flaw, &mut goodput_before, metrics);
         self.gather(metrics);
         if let Some(id) = flow {
             self.account_memory(id);
@@ -166,10 +177,20 @@ impl Tracker {
         };
         self.config.histories.drain(|history| metrics.on_history(&history));
         let (epoch, peer_qp) = self.identity(flow);
-        let is_marked_later = class == Some(Class::CaptureDuplicate)
+        let is_duplicate = class == Some(Class::CaptureDuplicate);
+        let is_marked_later = is_duplicate
             && facts.mark() == Ecn::CE
             && flow.zip(space).is_some_and(|(id, space)| self.flows.get_mut(id).take_mark(space));
-        let place = Placed { frame, flow, space, class, is_marked_later, is_control, peer, epoch, peer_qp };
+        let mut goodput = 0;
+        if let Some(id) = flow {
+            let flow = self.flows.get_mut(id);
+            goodput = u32::try_from(flow.goodput().saturating_sub(goodput_before)).unwrap_or(u32::MAX);
+            if is_duplicate {
+                flow.was_noted(facts, is_marked_later);
+            }
+        }
+        let place =
+            Placed { frame, flow, space, class, is_marked_later, is_control, peer, epoch, peer_qp, goodput };
         self.notify_packet(facts, &place, metrics);
     }
 
@@ -179,13 +200,14 @@ impl Tracker {
         flow.filter(|_| space == Some(Direction::Response)).and_then(|id| self.flows.peer(id))
     }
 
-    /// Finds the flow of a packet, its PSN space and its class.
+    /// Finds the flow of a packet, its PSN space and its class. `goodput`: gets that of the flow before the packet.
     #[inline(always)]
     fn place(
         &mut self,
         facts: &Facts,
         whole: Option<&Dissection<'_>>,
         flaw: Option<Flaw>,
+        goodput: &mut u64,
         metrics: &mut Metrics,
     ) -> (Option<FlowId>, Option<Space>, Option<Class>) {
         let Some(key) = facts.key() else { return (None, None, Some(Class::Unsequenced)) };
@@ -205,6 +227,7 @@ impl Tracker {
             flow.service = service;
         }
 
+        *goodput = flow.goodput();
         flow.count(facts);
         let mut is_counted_elsewhere = false;
         if service == Service::Mrc
@@ -222,6 +245,7 @@ impl Tracker {
         }
         if is_counted_elsewhere {
             self.config.copying.count(false);
+            flow.note_marks(facts);
             let counts = &mut flow.requests.counts;
             counts.packets += 1;
             counts.class(Class::CaptureDuplicate);

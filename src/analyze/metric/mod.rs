@@ -187,6 +187,8 @@ pub struct Placed {
     pub epoch: Option<u32>,
     /// The sender's queue pair, if it is known, and the metric wants it.
     pub peer_qp: Option<u32>,
+    /// Bytes of its payload that are new to the receiver, as far as the capture shows: the flow's goodput.
+    pub goodput: u32,
 }
 
 impl Placed {

@@ -13,6 +13,7 @@ use crate::{
         packet::Facts,
         table::run::RunSum,
     },
+    dissect::Encapsulation,
     report::{Interval, Reason},
     sums::sums,
     wire::{Ecn, Kind},
@@ -22,18 +23,20 @@ use crate::{
 pub const MAX_BINS: usize = 10_000;
 
 /// The metric. Packets whose class is decided only later are in the bin of their time, too; a copy that shows itself so stays among its
-/// packets, and the payload of a late packet counts as goodput, of which another transmission may have come before. Bins start at multiples of their length since 1970; bins without traffic are not there.
+/// packets. Goodput is that of its flow. Bins start at multiples of their length since 1970; bins without traffic are not there.
 #[derive(Clone, Debug, crate::stored::Stored)]
 pub struct Rate {
     /// `None`: not asked for.
     bins: Option<Binned<Interval>>,
+    /// A packet came that could be ECN-capable: one of native InfiniBand is not, and its FECN is a share of nothing.
+    has_ecn: bool,
 }
 
 impl Rate {
     /// With bins of so many nanoseconds, or none.
     pub fn new(width_ns: Option<u64>) -> Rate {
         let axis = |ns| Axis::since_1970(i64::try_from(ns).unwrap_or(i64::MAX).max(1));
-        Rate { bins: width_ns.map(|ns| Binned::new(axis(ns))) }
+        Rate { bins: width_ns.map(|ns| Binned::new(axis(ns))), has_ecn: false }
     }
 
     /// How long a bin is, and the bins in the order of time.
@@ -41,8 +44,8 @@ impl Rate {
     /// # Errors
     /// They were not asked for.
     pub fn section(&self) -> Result<(u64, Vec<Interval>), Reason> {
-        let with_ratio =
-            |bin: &Interval| Interval { ce_ratio: ratio(bin.ce_packets, bin.ect_packets), ..bin.clone() };
+        let share = |bin: &Interval| ratio(bin.ce_packets, bin.ect_packets).filter(|_| self.has_ecn);
+        let with_ratio = |bin: &Interval| Interval { ce_ratio: share(bin), ..bin.clone() };
         let (bins, width_ns) = self.bins.as_ref().ok_or(Reason::NotRequested)?.get();
         Ok((width_ns as u64, bins.iter().map(with_ratio).collect()))
     }
@@ -61,19 +64,21 @@ impl Metric for Rate {
     #[inline(always)]
     fn on_packet(&mut self, packet: &Facts, place: &Placed) {
         if self.bins.is_some() {
+            self.has_ecn |= has_ecn(packet.encapsulation());
             self.add(packet.time(), &Interval::of(packet, place));
         }
     }
 
     fn on_run(&mut self, run: &RunSum) {
         if self.bins.is_some() {
+            self.has_ecn |= has_ecn(run.encapsulation);
             self.add(run.last_ns, &Interval::of_run(run));
         }
     }
 
     fn on_verdict(&mut self, verdict: &Verdict) {
         if self.bins.is_some() {
-            self.add(verdict.time_ns, &Interval::of_class(Some(verdict.class), verdict.payload.into()));
+            self.add(verdict.time_ns, &Interval::of_class(Some(verdict.class)));
         }
     }
 
@@ -92,19 +97,28 @@ impl Metric for Rate {
     }
 }
 
+fn has_ecn(encapsulation: Encapsulation) -> bool {
+    !matches!(encapsulation, Encapsulation::Ib | Encapsulation::IbGrh)
+}
+
 /// Sums of traffic: all that count packets in bins count them so.
 impl Interval {
-    /// One packet; of one that was recorded before, only a new mark.
+    /// One packet; of one that was recorded before, only a new mark. What a corrupt packet says proves nothing, and a trimmed one has no
+    /// payload.
     pub(super) fn of(packet: &Facts, place: &Placed) -> Interval {
         let ce_packets = place.is_mark(packet) as u64;
         if place.is_capture_duplicate() {
             return Interval { ce_packets, ..Interval::default() };
         }
+        let (packets, wire_bytes) = (1, packet.l1_bytes() as u64);
+        if let Some(Class::Corrupt | Class::Trimmed) = place.class {
+            return Interval { packets, wire_bytes, ..Interval::default() };
+        }
         let mut sum = Interval {
-            packets: 1,
-            wire_bytes: packet.l1_bytes() as u64,
+            packets,
+            wire_bytes,
             ce_packets,
-            ect_packets: (packet.mark() != Ecn::default()) as u64,
+            ect_packets: (packet.mark() == Ecn::CE || packet.ecn() != Ecn::default()) as u64,
             ..Interval::default()
         };
         if packet.opcode().is_cnp() {
@@ -112,24 +126,18 @@ impl Interval {
         } else if let Some(syndrome) = packet.syndrome() {
             sum.naks = syndrome.is_nak() as u64;
         } else {
-            sum.payload_bytes = packet.contents().payload as u64;
-            let of_class = Interval::of_class(place.class, sum.payload_bytes);
-            sums! { sum += of_class: goodput_bytes, retransmits, out_of_order }
+            (sum.payload_bytes, sum.goodput_bytes) = (packet.payload() as u64, place.goodput as u64);
+            let of_class = Interval::of_class(place.class);
+            sums! { sum += of_class: retransmits, out_of_order }
         }
         sum
     }
 
-    /// What a packet's class says of its payload.
-    fn of_class(class: Option<Class>, payload: u64) -> Interval {
-        let is_late = class == Some(Class::LateOriginal);
-        let is_first = matches!(
-            class,
-            Some(Class::First | Class::New | Class::NewAfterGap | Class::Unsequenced | Class::Resync)
-        );
+    /// What counts of a packet's class, when it is known.
+    fn of_class(class: Option<Class>) -> Interval {
         Interval {
-            goodput_bytes: if is_first || is_late { payload } else { 0 },
             retransmits: (class == Some(Class::Retransmission)) as u64,
-            out_of_order: is_late as u64,
+            out_of_order: (class == Some(Class::LateOriginal)) as u64,
             ..Interval::default()
         }
     }

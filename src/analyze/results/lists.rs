@@ -53,6 +53,8 @@ pub(crate) struct Index<'a> {
     alike: OnceLock<Alike>,
     /// The pairs of source and destination of all flows, as hashes. They are made when the first row needs them.
     directions: OnceLock<HashSet<u64, FixedState>>,
+    /// Whether flows are in several virtual networks, where addresses of hosts may be the same.
+    several_networks: OnceLock<bool>,
     /// When each host last sent something. It is made for the first requester that gave up.
     last_words: OnceLock<LastWords>,
     /// Set-ups that show the application of a flow, by the flow's place.
@@ -92,6 +94,7 @@ impl<'a> Index<'a> {
             episodes: Vec::new(),
             alike: OnceLock::new(),
             directions: OnceLock::new(),
+            several_networks: OnceLock::new(),
             last_words: OnceLock::new(),
             applications: OnceLock::new(),
             behind_tap: OnceLock::new(),
@@ -333,6 +336,15 @@ impl<'a> Index<'a> {
         self.directions.get_or_init(all).contains(&hash(key))
     }
 
+    /// Whether flows are in several virtual networks: then one is named with its own.
+    pub(super) fn has_several_networks(&self) -> bool {
+        let several = || {
+            let mut networks = self.alike().kinds().map(|at| self.flow(at).key.vni());
+            networks.next().is_some_and(|first| networks.any(|other| other != first))
+        };
+        *self.several_networks.get_or_init(several)
+    }
+
     /// Which flows are alike.
     pub(super) fn alike(&self) -> &Alike {
         self.alike.get_or_init(|| Alike::new(self.order.len(), self.in_memory(), |at| self.flow(at)))
@@ -424,12 +436,13 @@ impl<'a> Index<'a> {
     }
 }
 
-/// Whether every packet that is not corrupt is marked.
+/// Whether every packet that is not corrupt is marked. Of one that was recorded twice, the first record is.
 fn is_all_marked(flow: &Flow) -> bool {
     let marked = flow.signals().ecn_ce;
-    let flawed = [&flow.requests.counts, &flow.responses.counts]
-        .map(|counts| counts.of(Class::Corrupt) + counts.of(Class::Trimmed));
-    marked > 0 && flow.ecn_ect == 0 && marked + flawed[0] + flawed[1] >= flow.packets
+    let apart = [&flow.requests.counts, &flow.responses.counts].map(|counts| {
+        counts.of(Class::Corrupt) + counts.of(Class::Trimmed) + counts.of(Class::CaptureDuplicate)
+    });
+    marked > 0 && flow.ecn_ect == 0 && marked + apart[0] + apart[1] >= flow.packets
 }
 
 fn episodes_of(flow: &Flow) -> &[Episode] {

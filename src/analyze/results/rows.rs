@@ -240,7 +240,7 @@ fn fill_counts(row: &mut report::Flow, flow: &Flow, peer: Option<&Flow>, verifie
         [&flow.requests.counts, &flow.responses.counts].map(|counts| counts.trouble().copied);
     row.wire_bytes = flow.wire_bytes.saturating_sub(requests_copied[0] + responses_copied[0]);
     row.payload_bytes = flow.payload_bytes.saturating_sub(requests_copied[1] + responses_copied[1]);
-    row.goodput_bytes = flow.requests.goodput + flow.responses.read.goodput;
+    row.goodput_bytes = flow.goodput();
     requests(&mut row.requests, flow, verified, in_full);
     responses(&mut row.responses, flow, peer, verified, in_full);
     row.acks = flow.acks;

@@ -454,6 +454,13 @@ impl Flow {
     /// Counts the marks and the path tag of a packet that is not corrupt.
     #[inline(always)]
     pub(crate) fn note_path(&mut self, packet: &Facts) {
+        self.note_marks(packet);
+        self.path_tags.add(packet.path_tag());
+    }
+
+    /// Counts the marks of a packet that is not corrupt.
+    #[inline(always)]
+    pub(crate) fn note_marks(&mut self, packet: &Facts) {
         match packet.ecn() {
             _ if packet.mark() == Ecn::CE => self.signals_mut().ecn_ce += 1,
             Ecn(0) => {}
@@ -462,7 +469,30 @@ impl Flow {
         if packet.becn() && !packet.opcode().is_cnp() {
             self.signals_mut().becn += 1;
         }
-        self.path_tags.add(packet.path_tag());
+    }
+
+    /// What was [noted](Self::note_marks) of a packet that is a second record of one transmission: that counts once. A mark that the first
+    /// record did not have is a mark of the same packet.
+    #[cold]
+    pub(crate) fn was_noted(&mut self, packet: &Facts, is_marked_later: bool) {
+        let is_marked = packet.mark() == Ecn::CE;
+        if is_marked && !is_marked_later {
+            let marked = &mut self.signals_mut().ecn_ce;
+            *marked = marked.saturating_sub(1);
+        } else if is_marked || packet.ecn() != Ecn::default() {
+            self.ecn_ect = self.ecn_ect.saturating_sub(1);
+        }
+        if packet.becn() && !packet.opcode().is_cnp() {
+            let becn = &mut self.signals_mut().becn;
+            *becn = becn.saturating_sub(1);
+        }
+    }
+
+    /// Bytes of payload that are new to the receiver, of requests and of READ responses.
+    #[inline(always)]
+    pub(crate) fn goodput(&self) -> u64 {
+        let data = self.responses.get().and_then(|responses| responses.read.get());
+        self.requests.goodput + data.map_or(0, |read| read.goodput)
     }
 
     /// Whether the flow was silent so long that its queue pair number may have been used anew.

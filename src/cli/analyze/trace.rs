@@ -1,6 +1,9 @@
 //! `--perfetto`: the timeline as a trace for ui.perfetto.dev.
 
-use std::{io::Write, path::Path};
+use std::{
+    io::Write,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context, bail};
 
@@ -18,6 +21,7 @@ const TRACED: usize = 1000;
 pub(super) struct Perfetto {
     /// The file, until it is written.
     file: Option<OutFile>,
+    path: PathBuf,
     flow: Option<String>,
 }
 
@@ -32,7 +36,7 @@ impl Perfetto {
             bail!("--perfetto: one trace is of one file; --merge makes several one");
         }
         let file = output::create(path, Kind::Trace, force).context("--perfetto")?;
-        Ok(Perfetto { file: Some(file), flow })
+        Ok(Perfetto { file: Some(file), path: path.to_owned(), flow })
     }
 }
 
@@ -47,11 +51,15 @@ impl Output for Perfetto {
             Some(which) => vec![find_flow(report, which)?],
             None => timeline.chosen(report, TRACED),
         };
-        let mut out = std::io::BufWriter::new(&mut file);
-        let left_out = perfetto::write(report, timeline, &flows, &mut out)?;
-        out.flush()?;
-        drop(out);
-        file.keep()?;
+        let mut write = || {
+            let mut out = std::io::BufWriter::new(&mut file);
+            let left_out = perfetto::write(report, timeline, &flows, &mut out)?;
+            out.flush()?;
+            Ok::<_, std::io::Error>(left_out)
+        };
+        let named = || format!("--perfetto: {}", self.path.display());
+        let left_out = write().with_context(named)?;
+        file.keep().with_context(named)?;
         if left_out > 0 {
             let messages = several(left_out, "message");
             say(format_args!("{messages} not in the trace: too many overlap"));

@@ -48,7 +48,8 @@ pub(super) fn show(
     let mut uppers = Uppers::default();
     let read = input::each_while(&mut reader, Some(progress), |number, record| {
         let is_asked = wanted.around == Some(number);
-        let is_of = wanted.of.is_none_or(|of| known.flow(record).is_some_and(|flow| is_one(of, flow)));
+        let is_of =
+            wanted.of.is_none_or(|of| known.flow(number, record).is_some_and(|flow| is_one(of, flow)));
         let d = uppers.know(dissect_with(args.roce.options(), record.link, record.frame, record.wire_len));
         let is_shown = is_asked
             || is_of
@@ -65,7 +66,7 @@ pub(super) fn show(
         let remark = known.remark(number, record);
         match (style, remark) {
             (Style::Json(_), remark) => {
-                let flow = known.flow(record).map(|(flow, _)| flow);
+                let flow = known.flow(number, record).map(|(flow, _)| flow);
                 put_fields(&mut text, flow, remark.as_deref(), is_asked);
             }
             (_, Some(remark)) => put_remark(&mut text, &remark, is_asked),
@@ -124,11 +125,11 @@ fn analyze(args: &Dissect, parts: &[PathBuf]) -> anyhow::Result<(Annotations, Wa
                 several(flows.len() as u64, "flow")
             ),
         },
-        (None, Some(frame), _) => known.flow(&frame.record()),
+        (None, Some(frame), Some(around)) => known.flow(around, &frame.record()),
         (None, None, Some(around)) => {
             bail!("--around {around}: {} has {}", name_of(parts), several(frames, "frame"))
         }
-        (None, None, None) => None,
+        (None, _, None) => None,
     };
     Ok((known, Wanted { around: args.around, of }, is_whole))
 }

@@ -8,12 +8,14 @@ use super::super::{collectives, commands, fabric, list, nvme};
 use super::{finding, note, opcode, syndromes, table, tables};
 use rdmawire::{
     analyze::FindingKind,
-    counters::COUNTERS,
+    counters::{COUNTERS, Vendor},
     dissect::Problem,
     gate::Figure,
     grammar::print::plural,
     opcode::Opcode,
     report::{LABELS, Label, html, schema, text},
+    upper::Application,
+    wire::{Kind, Show},
 };
 
 /// Words of text that are no name of a figure, a field or a column.
@@ -58,7 +60,11 @@ pub(super) fn of_other_tables(name: &str, to: &mut String) -> anyhow::Result<boo
         table(name, to)?;
     } else {
         let (is_counter, is_in_report) = (of_hosts(name, to)?, in_report(name, to)?);
-        return Ok(is_counter || is_in_report || name.contains('.') && is_note() && note(name, to).is_ok());
+        let is_value = of_values(name, to)?;
+        return Ok(is_counter
+            || is_in_report
+            || is_value
+            || name.contains('.') && is_note() && note(name, to).is_ok());
     }
     Ok(true)
 }
@@ -80,6 +86,53 @@ pub(super) fn of_hosts(name: &str, to: &mut String) -> Result<bool, std::fmt::Er
     }
     Ok(found)
 }
+
+/// Explains the fields of `rdmawire counters --json` with this name, the values that fields of headers have, and the names of applications:
+/// reports have these as text. Returns false if nothing has it.
+pub(super) fn of_values(name: &str, to: &mut String) -> Result<bool, std::fmt::Error> {
+    let same = |text: &str| !text.is_empty() && plain(text).eq(plain(name));
+    let mut found = false;
+    for (field, about) in OF_COUNTERS.iter().filter(|(field, _)| same(field)) {
+        found = true;
+        writeln!(to, "{field}, a field of rdmawire counters\n  {about}")?;
+    }
+    if let Some(vendor) = Vendor::ALL.into_iter().find(|one| same(one.name())) {
+        found = true;
+        writeln!(
+            to,
+            "{}, whose names the counters of hosts have: see rdmawire counters --vendor",
+            vendor.name()
+        )?;
+    }
+    if let Some(application) = Application::ALL.into_iter().find(|one| same(one.name())) {
+        found = true;
+        writeln!(
+            to,
+            "{}, an application: what a queue pair is for, by its set-up or its messages",
+            application.name()
+        )?;
+    }
+    for info in Kind::ALL.iter().filter_map(|kind| kind.info()) {
+        for field in info.fields {
+            let Show::Named(named) = field.show else { continue };
+            let last = if field.width >= 16 { 0xffff } else { (1u64 << field.width) - 1 };
+            for value in (0..=last).filter(|value| named(*value).is_some_and(same)) {
+                found = true;
+                let layer = info.kind.layer();
+                writeln!(to, "{name}, {value:#x} of {layer}.{}\n  {}", field.name, field.doc.trim())?;
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// What `rdmawire counters --json` has beside counters.
+const OF_COUNTERS: [(&str, &str); 4] = [
+    ("hosts", "The hosts of the capture, each with what its counters must have grown by."),
+    ("host", "The host's address."),
+    ("is_at_tap", "Whether the capture was made at this host."),
+    ("counters", "Its counters, by the names of its vendor."),
+];
 
 /// A list that a command prints: the command, the title, and the columns with their meanings.
 type Listed = (&'static str, &'static str, Vec<(&'static str, &'static str)>);
@@ -200,8 +253,10 @@ pub(super) fn in_report(name: &str, to: &mut String) -> Result<bool, std::fmt::E
 }
 
 /// The forms of JSON whose fields have documentation, as schemas, and that they are of.
-fn documents() -> [(&'static str, Value); 4] {
+fn documents() -> [(&'static str, Value); 6] {
     [
+        ("rdmawire diff", rdmawire::report::diff::schema()),
+        ("rdmawire overhead", rdmawire::report::price::schema()),
         ("the report", schema()),
         ("rdmawire fabric", rdmawire::fabric::schema()),
         ("rdmawire nvme", rdmawire::nvme::schema()),

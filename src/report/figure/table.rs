@@ -37,7 +37,7 @@ pub(super) const COLUMNS: &[Figure] = measures! {
     Flow {
         ["queue_pair"] as "QP" Unit::Text, Choice, |flow| Value::Word(flow.queue_pair().into()), "Queue pair that the packets go to, and its epoch.";
         ["trouble"] Unit::Count, Sum, |flow| Value::exact(order::trouble(flow)), "How much trouble the flow is in: stalls weigh most, then retransmitted and lost packets, then marks.";
-        ["lost"] as "lost packets" Unit::Bounds, Sum, |flow| Value::bounds(flow.lost(), Reason::OneWay), "Packets lost on the network, at least and at most: requests, and data of READs. A lost acknowledgement is a packet of the other direction: see losses.ack_path.";
+        ["lost"] as "lost packets" Unit::Bounds, Sum, |flow| Value::bounds(flow.lost(), Reason::OneWay), "Packets lost on the network, at least and at most, at all places together: requests, and data of READs. A finding counts those of one place. A lost acknowledgement is a packet of the other direction: see losses.ack_path.";
         ["ambiguous"] Unit::Count, Sum, |flow| both(flow, |stream| stream.ambiguous), "Late or retransmitted: not known which.";
         ["rate"] Unit::Rate, Min, |flow| rate(flow, flow.wire_bytes), "Bits on the wire per second, from first to last packet.";
         ["connection"] Unit::Number, Choice, |flow| flow.connection.map_or(Value::Absent, exact), "Number of the connection.";
@@ -54,6 +54,7 @@ pub(super) const FIGURES: &[Figure] = measures! {
         ["encapsulation"] Unit::Words(|| words(&Encapsulation::ALL, Encapsulation::name)), Choice, |flow| word(flow.encapsulation.name()), "What carries the packets.";
         ["visibility"] Unit::Words(|| words(&Visibility::ALL, Visibility::name)), Choice, |flow| word(flow.visibility.unwrap_or_default().name()), "What the tap showed of the connection.";
         ["dscp", "ip_dscp"] as "DSCP" Unit::Numbers, Choice, |flow| Value::several(&flow.dscps), "DSCPs of its packets. Of several, a rule needs one; for !=, all.";
+        ["vni"] as "VNI" Unit::Numbers, Choice, |flow| Value::several(flow.vni.as_slice()), "Virtual network (VNI) of the VXLAN or GENEVE tunnel that its packets are in.";
         ["vlan"] Unit::Numbers, Choice, |flow| Value::several(&flow.vlans), "VLAN identifiers; of several as with dscp.";
         ["udp_src_port"] as "source port" Unit::Numbers, Choice, |flow| Value::several(&flow.udp_src_ports), "UDP source ports, by which switches choose a path; of several as with dscp.";
         ["ttl"] Unit::Numbers, Choice, |flow| Value::several(&flow.ttls), "Times to live; of several as with dscp.";
@@ -70,7 +71,7 @@ pub(super) const FIGURES: &[Figure] = measures! {
         ["out_of_order", "late"] as "late" Unit::Count, Sum, |flow| late(flow, |stream| stream.out_of_order), "Packets that arrived out of order.";
         ["retransmitted_bytes"] Unit::Bytes, Sum, |flow| both(flow, |stream| stream.retransmitted_bytes), "Retransmitted bytes of payload.";
         ["spurious"] Unit::Count, Sum, |flow| Value::given(flow.requests.spurious, &flow.requests.why, "spurious"), "Requests retransmitted after they had been acknowledged at the tap.";
-        ["capture_duplicates"] as "copies" Unit::Count, Sum, |flow| both(flow, |stream| stream.capture_duplicates), "Packets recorded twice.";
+        ["capture_duplicates"] as "copies" Unit::Count, Sum, |flow| both(flow, |stream| stream.capture_duplicates), "Packets recorded twice; CNPs apart, which have no PSN space.";
         ["gap_psns"] Unit::Count, Sum, |flow| both(flow, |stream| stream.gap_psns), "PSNs that were never seen.";
         ["timeouts"] Unit::Count, Sum, timeouts, "Retransmission timeouts.";
         ["loss_episodes"] as "episodes" Unit::Count, Sum, |flow| episodes(flow, LossEpisodes::total), "Losses that the capture shows, of requests and responses: each NAK, timeout, implied NAK or READ requested again for which packets were retransmitted.";

@@ -148,7 +148,7 @@ const FLOWS: &[FlowColumn] = columns! {
     always "src" "dst" "queue_pair" "service" "packets" "wire_bytes";
     optional "retransmits" "loss_episodes" "lost" "out_of_order" "naks" "rnr_naks" "timeouts" "ce_packets" "cnps" "icrc.bad" "vcrc.bad";
     optional "ambiguous" "capture_duplicates" "rate" "goodput" "goodput_bytes" "ack_rtt.p50" "ack_rtt.p99" "message_completion.p50" "message_completion.p99" "messages.size.p50";
-    optional "udp_src_port" "dscp" "connection";
+    optional "udp_src_port" "dscp" "vni" "connection";
 };
 
 const PORTS: &[Column<(Option<u16>, Sum)>] = &[

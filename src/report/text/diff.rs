@@ -41,8 +41,9 @@ pub fn write_diff(report: &Diff, options: &Options, out: &mut dyn Write) -> io::
         let text = "No capture has packets of RoCE or InfiniBand. Those of Ultra Ethernet are not compared: see analyze --merge.";
         return page.wrapped(Paint::Warning, "  ", text);
     }
+    let is_told = has_several_networks(report);
     for segment in &report.segments {
-        write_segment(segment, top, page)?;
+        write_segment(segment, (top, is_told), page)?;
     }
     if report.is_apart() {
         return Ok(());
@@ -65,7 +66,7 @@ pub fn write_diff(report: &Diff, options: &Options, out: &mut dyn Write) -> io::
             between(loss.from, loss.to),
             loss.frame.to_string(),
             time_of_day(loss.time_ns),
-            format!("{} → {}", loss.src, loss.dst),
+            format!("{} → {}{}", loss.src, loss.dst, network(loss.vni, is_told)),
             format!("{:#x}", loss.dest_qp),
             loss.psn.to_string(),
             format!("{}{again}", loss.opcode),
@@ -80,6 +81,18 @@ pub fn write_diff(report: &Diff, options: &Options, out: &mut dyn Write) -> io::
     Ok(())
 }
 
+/// The virtual network of a flow, behind its addresses, where flows are in several.
+fn network(vni: Option<u32>, is_told: bool) -> String {
+    vni.filter(|_| is_told).map_or_else(String::new, |vni| format!(" VNI {vni}"))
+}
+
+/// Whether flows are in several virtual networks: then flows with the same addresses are not the same.
+fn has_several_networks(report: &Diff) -> bool {
+    let directions = report.segments.iter().flat_map(|segment| &segment.directions);
+    let mut networks = directions.flat_map(|direction| &direction.flows).map(|flow| flow.vni);
+    networks.next().is_some_and(|first| networks.any(|other| other != first))
+}
+
 /// "1 > 2": taps by their place in the list.
 fn between(from: usize, to: usize) -> String {
     format!("{} → {}", from + 1, to + 1)
@@ -92,7 +105,7 @@ fn time_of_day(ns: i64) -> String {
     format!("{time}.{:09}", ns.rem_euclid(1_000_000_000))
 }
 
-fn write_segment(segment: &Segment, top: usize, page: &mut Page<'_>) -> io::Result<()> {
+fn write_segment(segment: &Segment, (top, is_told): (usize, bool), page: &mut Page<'_>) -> io::Result<()> {
     let [a, b] = segment.taps;
     page.heading(&format!("Between tap {} and tap {}", a + 1, b + 1))?;
     if segment.directions.iter().all(|direction| direction.counts.delivered == 0) {
@@ -166,7 +179,7 @@ fn write_segment(segment: &Segment, top: usize, page: &mut Page<'_>) -> io::Resu
         shown += 1;
         let counts = &flow.counts;
         table.row([
-            format!("{} → {}", flow.src, flow.dst),
+            format!("{} → {}{}", flow.src, flow.dst, network(flow.vni, is_told)),
             format!("{:#x}", flow.dest_qp),
             count(counts.sent),
             count(counts.retransmitted),

@@ -61,7 +61,10 @@ fn list<T>(values: &[T], one: impl Fn(&T) -> String) -> Option<String> {
 }
 
 fn identity(report: &View<'_>, index: usize, flow: &Flow, page: &mut Page<'_>) -> io::Result<()> {
-    let title = format!("Flow {index}: {} → {} QP {}", flow.src, flow.dst, flow.queue_pair());
+    let mut title = format!("Flow {index}: {} → {} QP {}", flow.src, flow.dst, flow.queue_pair());
+    if let Some(vni) = flow.vni {
+        title += &format!(", VNI {vni}");
+    }
     page.heading(&title)?;
     let pair = match (flow.peer_qp, flow.paired_by) {
         (Some(qp), by) => {

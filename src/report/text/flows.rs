@@ -58,6 +58,16 @@ pub(super) fn rate(flow: &Flow, bytes: u64) -> String {
     if ns <= 0 || bytes == 0 { String::new() } else { bits_per_second(bytes, ns as u64) }
 }
 
+/// Whether packets may have been lost at several places: then a finding has fewer of them.
+fn is_lost_at_several_places(flow: &Flow) -> bool {
+    [&flow.requests, &flow.responses].into_iter().any(|stream| {
+        let losses = &stream.losses;
+        let all = [losses.upstream, losses.downstream, losses.corrupt, losses.trimmed, losses.unknown];
+        stream.loss_episodes.total() > 0
+            && all.into_iter().flatten().filter(|&[_, most]| most > 0).count() > 1
+    })
+}
+
 /// Flows that are written at most: the layout of a table needs all of its rows in memory, kilobytes each.
 const MAX_FLOWS: usize = 1 << 14;
 
@@ -84,6 +94,11 @@ pub(super) fn flows(report: &View<'_>, options: &Options, page: &mut Page<'_>) -
     let mut first =
         vec![("#".to_owned(), rows.iter().map(|(index, _)| index.to_string()).collect::<Vec<_>>())];
     first.extend(FIRST.map(|column| (column.label(), cells_of(column))));
+    // Of several virtual networks, flows with the same addresses are not the same.
+    if rows.windows(2).any(|pair| pair[0].1.vni != pair[1].1.vni) {
+        let vni = figure::Column::named("vni");
+        first.push((vni.label(), cells_of(vni)));
+    }
     let width = |head: &str, cells: &[String]| {
         cells.iter().map(|cell| cell.chars().count()).max().unwrap_or(0).max(head.chars().count()) + 2
     };
@@ -103,5 +118,13 @@ pub(super) fn flows(report: &View<'_>, options: &Options, page: &mut Page<'_>) -
         table.row(first.iter().map(|(_, cells)| cells.get(row).map_or("", String::as_str)));
     }
     page.put_table(&table)?;
+    let shows_lost = first.iter().any(|(head, _)| head == "lost packets");
+    if shows_lost && rows.iter().any(|(_, flow)| is_lost_at_several_places(flow)) {
+        page.wrapped(
+            Paint::Plain,
+            "  ",
+            "lost packets: at all places together; a finding counts those of one",
+        )?;
+    }
     page.blank()
 }

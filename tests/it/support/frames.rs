@@ -177,9 +177,27 @@ impl Shown<'_> {
                     (self.number, self.flow.map(FlowId), Some(view.opcode().direction()), self.class);
                 let is_control = view.opcode().is_cnp() || view.syndrome().is_some();
                 let (is_marked_later, peer, epoch, peer_qp) = (false, None, None, None);
+                let is_new = matches!(
+                    class,
+                    Some(
+                        Class::First | Class::New | Class::NewAfterGap | Class::Resync | Class::LateOriginal
+                    )
+                );
+                let goodput = if is_new { view.payload() } else { 0 };
                 metric.on_packet(
                     &view,
-                    &Placed { frame, flow, space, class, is_marked_later, is_control, peer, epoch, peer_qp },
+                    &Placed {
+                        frame,
+                        flow,
+                        space,
+                        class,
+                        is_marked_later,
+                        is_control,
+                        peer,
+                        epoch,
+                        peer_qp,
+                        goodput,
+                    },
                 );
             }
             None => {

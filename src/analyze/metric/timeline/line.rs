@@ -98,6 +98,8 @@ const LAST_HOLES: usize = 256;
 pub struct Line {
     /// Which flow.
     pub ends: Ends,
+    /// The virtual network of an overlay that it is in: others may have the same addresses.
+    pub vni: Option<u32>,
     /// First transmissions: requests, and responses of READs.
     pub sent: [Track; 2],
     /// Its acknowledgements: of the opposite flow's requests.
@@ -122,9 +124,10 @@ pub struct Line {
 }
 
 impl Line {
-    pub(super) fn new(ends: Ends) -> Line {
+    pub(super) fn new(ends: Ends, vni: Option<u32>) -> Line {
         Line {
             ends,
+            vni,
             sent: [Track::new(ORDINARY), Track::new(ORDINARY)],
             acks: Track::new(ORDINARY),
             events: Track::new(EVENTS),

@@ -95,7 +95,7 @@ enum Slot {
     Unseen,
     Kept(Box<Line>),
     /// It was quiet while there were too many: what is known of it, and the packets that are left out.
-    Gone(Ends, Option<u8>, u64),
+    Gone((Ends, Option<u32>), Option<u8>, u64),
 }
 
 impl Slot {
@@ -181,7 +181,7 @@ impl Timeline {
         if matches!(self.lines[at], Slot::Unseen) {
             let key = packet.key()?;
             let ends = (key.source(), key.destination(), key.dest_qp());
-            let mut line = Line::new(ends);
+            let mut line = Line::new(ends, key.vni());
             if self.wanted.contains(&ends) {
                 line.score = WANTED;
             }
@@ -200,9 +200,9 @@ impl Timeline {
     /// A flow that was given up has trouble: its line begins anew.
     fn revive(&mut self, id: FlowId) {
         if let Some(slot) = self.lines.get_mut(id.0 as usize)
-            && let &mut Slot::Gone(ends, dscp, left_out) = slot
+            && let &mut Slot::Gone((ends, vni), dscp, left_out) = slot
         {
-            let mut line = Line::new(ends);
+            let mut line = Line::new(ends, vni);
             (line.left_out, line.dscp) = (left_out, dscp);
             *slot = Slot::Kept(Box::new(line));
         }
@@ -255,7 +255,7 @@ impl Timeline {
                 let Slot::Kept(line) = slot else { continue };
                 match is_quiet(line) {
                     true if level > 3 => {
-                        *slot = Slot::Gone(line.ends, line.dscp, line.left_out + line.packets);
+                        *slot = Slot::Gone((line.ends, line.vni), line.dscp, line.left_out + line.packets);
                     }
                     true => line.shed(level),
                     false => {}
@@ -392,7 +392,7 @@ impl Metric for Timeline {
     }
 
     fn on_verdict(&mut self, verdict: &Verdict) {
-        let &Verdict { frame, flow, space, psn: Psn(psn), time_ns: ns, payload, .. } = verdict;
+        let &Verdict { frame, flow, space, psn: Psn(psn), time_ns: ns, .. } = verdict;
         let axis = self.axis(ns);
         let Some(line) = self.lines.get_mut(flow.0 as usize).and_then(Slot::line) else { return };
         // A late packet of an unknown place is not a first transmission in order.
@@ -401,11 +401,7 @@ impl Metric for Timeline {
             kind => kind,
         };
         line.event(line::one(kind, space, psn, ns, frame));
-        let bin = Bin {
-            goodput_bytes: if kind == Kind::Late { payload as u64 } else { 0 },
-            resent: (kind == Kind::Again) as u32,
-            ..Bin::default()
-        };
+        let bin = Bin { resent: (kind == Kind::Again) as u32, ..Bin::default() };
         if let Some(own) = line.bins.of(&axis, ns) {
             own.add(&bin);
         }

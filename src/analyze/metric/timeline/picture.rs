@@ -2,8 +2,6 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use hashbrown::HashMap;
-
 use super::{
     Axis, Bin, Hole, Kind, Line, Stretch, Timeline,
     by_psn::{ByPsn, Span},
@@ -100,7 +98,7 @@ impl Timeline {
         let kept = self.by_ends();
         let has_line = |at: &usize| {
             let flow = report.flows.row(*at);
-            flow.is_some_and(|flow| ends_of(&flow).is_some_and(|ends| kept.contains_key(&ends)))
+            flow.is_some_and(|flow| ends_of(&flow).is_some_and(|ends| kept.contains(&ends)))
         };
         let mut chosen = Vec::new();
         for sort in [Sort::Trouble, Sort::Bytes] {
@@ -142,17 +140,20 @@ impl Timeline {
     pub fn line_for(&self, flow: &Flow) -> Option<&Line> {
         let ends = ends_of(flow)?;
         // A flow that was evicted and began again has two: the later one.
-        self.lines().filter(|line| line.ends == ends).last()
+        self.lines().filter(|line| (line.ends, line.vni) == ends).last()
     }
 
-    fn by_ends(&self) -> HashMap<super::Ends, &Line, foldhash::fast::RandomState> {
-        self.lines().map(|line| (line.ends, line)).collect()
+    fn by_ends(&self) -> hashbrown::HashSet<EndsInNetwork, foldhash::fast::RandomState> {
+        self.lines().map(|line| (line.ends, line.vni)).collect()
     }
 }
 
-fn ends_of(flow: &Flow) -> Option<super::Ends> {
+/// A flow's ends, and the virtual network that these are in.
+type EndsInNetwork = (super::Ends, Option<u32>);
+
+fn ends_of(flow: &Flow) -> Option<EndsInNetwork> {
     let address = |text: &str| text.parse::<Address>().ok();
-    Some((address(&flow.src)?, address(&flow.dst)?, flow.dest_qp))
+    Some(((address(&flow.src)?, address(&flow.dst)?, flow.dest_qp), flow.vni))
 }
 
 /// What was retransmitted in a line.

@@ -116,7 +116,11 @@ impl<'a> Subject<'a> {
     /// "QP 0x12 10.0.0.1 → 10.0.0.2".
     pub(super) fn name(&self) -> String {
         let key = &self.flow().key;
-        format!("QP {:#x} {} → {}", key.dest_qp(), key.source(), key.destination())
+        let name = format!("QP {:#x} {} → {}", key.dest_qp(), key.source(), key.destination());
+        match key.vni().filter(|_| self.index.has_several_networks()) {
+            Some(vni) => format!("{name} in VNI {vni}"),
+            None => name,
+        }
     }
 
     fn episodes(&self, is_mine: fn(&Episode) -> bool) -> Vec<&'a Episode> {
