@@ -366,7 +366,7 @@ fn of_three_taps_the_last_one_tells_the_transit() {
         });
     }
     let report = report_of(frames);
-    assert_eq!(report.head.paths.len(), PATHS.into());
+    assert_eq!(report.head.paths.len(), usize::from(PATHS));
     for path in &report.head.paths {
         assert_eq!((path.transit_mean_ns, path.lost, path.packets), (Some(4_000), 0, 64), "{path:?}");
     }

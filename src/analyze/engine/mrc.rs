@@ -471,6 +471,10 @@ impl Connection {
             cause,
             &["skip_once", "skip_always", "after_skip", "probe_answers", "completed"],
         );
+        let agreement = sprayed.agreement();
+        if agreement.is_none() && sums.rtx > 0 {
+            why.insert("rtx_agreement".into(), Reason::OneWay);
+        }
         MrcConnection {
             flow,
             src: self.src.to_string(),
@@ -483,7 +487,7 @@ impl Connection {
             retransmits: sums.again,
             rtx_packets: sums.rtx,
             inferred_retransmits: sums.inferred,
-            rtx_agreement: sprayed.agreement(),
+            rtx_agreement: agreement,
             lost_before_tap: sums.lost_before,
             lost_after_tap: sums.lost_after,
             lost_or_late: sums.lost_or_late,

@@ -220,6 +220,10 @@ impl Side {
             why.insert("setup_ns".into(), Reason::Midstream);
         }
         let sums = sent.map(Sprayed::sums);
+        let agreement = sent.and_then(Sprayed::agreement);
+        if agreement.is_none() && sums.is_some_and(|sums| sums.rtx > 0) {
+            why.insert("retransmit_agreement".into(), Reason::OneWay);
+        }
         let of_answers = |n: u64| answered.then_some(n);
         let of_credits = |n: u64| credits.are_known().then_some(n);
         let both = sums.filter(|_| answered);
@@ -243,7 +247,7 @@ impl Side {
             payload_bytes: sums.map(|_| self.payload),
             retransmits: sums.map(|sums| sums.rtx),
             inferred_retransmits: sums.map(|sums| sums.inferred),
-            retransmit_agreement: sent.and_then(Sprayed::agreement),
+            retransmit_agreement: agreement,
             lost_before_tap: sums.map(|sums| sums.lost_before),
             lost_after_tap: both.map(|sums| sums.lost_after),
             lost_or_late: both.map(|sums| sums.lost_or_late),
