@@ -45,6 +45,7 @@ pub use model::{
     Address, Class, Event, Files, FlowId, FlowUid, KnownConnection, KnownDevice, KnownLink, LinkEnd, Links,
     Options, QosMap, Space, StormProfile, Trigger, TrimProfile, Trust,
 };
+pub(crate) use packet::key::vni_of;
 pub use packet::{EncapPacket, Facts, FastPacket, Glimpse};
 pub use results::{Ended, FINDINGS, FindingKind, Need, Scope};
 pub use table::run::RunSum;

@@ -4,18 +4,18 @@ use std::{collections::BTreeMap, net::IpAddr};
 
 use super::notes::Note;
 use crate::{
-    analyze::FlowId,
+    analyze::{FlowId, vni_of},
     dissect::{Address, Dissection},
     report::View,
     wire::Bth,
 };
 
-/// The numbers of flows and connections, by source, destination, queue pair, and the time of the first packet: a queue pair number
+/// The numbers of flows and connections, by source, destination, queue pair, virtual network, and the time of the first packet: a queue pair number
 /// may be used again.
 #[derive(Debug, Default)]
 pub(super) struct Directory(BTreeMap<(Ends, i64), Known>);
 
-type Ends = (Address, Address, u32);
+type Ends = (Address, Address, u32, Option<u32>);
 
 /// A flow as the report has it.
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +35,7 @@ impl Directory {
             let (Ok(src), Ok(dst)) = (row.src.parse(), row.dst.parse()) else { continue };
             let (peer_qp, first_ns) = (row.peer_qp, row.first_ns);
             let known = Known { flow, connection: row.connection, peer_qp, first_ns };
-            all.insert(((src, dst, row.dest_qp), first_ns), known);
+            all.insert(((src, dst, row.dest_qp, row.vni), first_ns), known);
         }
         Directory(all)
     }
@@ -72,12 +72,12 @@ impl Begun {
     }
 }
 
-/// Source, destination and queue pair. A report writes a GID as an IPv6 address.
+/// Source, destination, queue pair and virtual network. A report writes a GID as an IPv6 address.
 fn ends(d: &Dissection<'_>) -> Option<Ends> {
     let plain = |address| match address {
         Address::Gid(gid) => Address::Ip(IpAddr::V6(gid)),
         other => other,
     };
     let [src, dst] = d.addresses()?.map(plain);
-    Some((src, dst, d.get::<Bth>()?.dest_qp().0))
+    Some((src, dst, d.get::<Bth>()?.dest_qp().0, vni_of(d)))
 }

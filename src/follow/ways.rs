@@ -324,3 +324,29 @@ impl Taps {
         self.near.filter(|_| self.has_others)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_is_read_at_the_tap_near_who_asks() {
+        let mut taps = Taps::default();
+        assert_eq!(taps.look(true, 1, |_| false), Tap::Here);
+        // The other tap has the answer first; whether the near one will have it is not known yet.
+        assert_eq!(taps.look(false, 0, |_| false), Tap::Here);
+        assert_eq!(taps.look(true, 0, |_| false), Tap::Behind);
+        assert_eq!(taps.look(false, 1, |_| false), Tap::Here);
+        assert_eq!(taps.look(false, 0, |_| false), Tap::Before);
+        assert_eq!(taps.of_several(), Some(1));
+        // Each direction has a tap of its own.
+        let mut taps = Taps::default();
+        for _ in 0..3 {
+            assert_eq!([taps.look(true, 0, |_| false), taps.look(false, 1, |_| false)], [Tap::Here; 2]);
+        }
+        // The set-up shows that the near tap has answers.
+        let mut taps = Taps::default();
+        assert_eq!(taps.look(true, 0, |_| true), Tap::Here);
+        assert_eq!(taps.look(false, 1, |tap| tap == 0), Tap::Before);
+    }
+}
