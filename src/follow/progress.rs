@@ -430,6 +430,44 @@ mod tests {
         assert_eq!(progress.within(0, 9 * MS).count(), 0);
     }
 
+    /// A burst that goes back to a lost packet is sent again, also behind the acknowledgement of its first packets, and however many of them
+    /// there are: no mirror copies a few.
+    #[test]
+    fn a_burst_that_was_asked_for_is_no_copy() {
+        let mut progress = Progress::default();
+        see(&mut progress, &[(1, 0), (2, 10_000), (3, 20_000), (4, 30_000), (5, 40_000), (6, 50_000)]);
+        progress.answer(2, 60_000, Answer::Again(Why::Lost));
+        assert_eq!(see(&mut progress, &[(2, 70_000)]), [Seen::Again]);
+        progress.answer(2, 80_000, Answer::Came);
+        assert_eq!(
+            see(&mut progress, &[(3, 90_000), (4, 91_000), (5, 92_000), (6, 93_000)]),
+            [Seen::Again; 4]
+        );
+        progress.answer(6, 100_000, Answer::Came);
+        // What was asked for has come: a copy is one again.
+        assert_eq!(see(&mut progress, &[(6, 105_000)]), [Seen::Copy]);
+    }
+
+    #[test]
+    fn a_receiver_takes_what_is_in_order() {
+        let mut progress = Progress::default();
+        progress.starts_with(10);
+        see(&mut progress, &[(11, 0), (12, 1_000)]);
+        assert!(progress.is_behind_gap(12) && progress.is_untaken(11) && progress.is_untaken(12));
+        progress.answer(10, 3_000, Answer::Again(Why::Lost));
+        // One of them is lost again: it was seen, but not taken.
+        see(&mut progress, &[(10, 9_000), (12, 9_100)]);
+        assert!(!progress.is_untaken(10) && progress.is_untaken(12) && !progress.is_behind_gap(12));
+        progress.answer(12, 12_000, Answer::Came);
+        assert!(!progress.is_untaken(12));
+        // A READ takes the PSNs of its responses, and its last one says how many.
+        progress.see(13, 13_000, true, 512);
+        progress.read_ended(15);
+        progress.answer(15, 14_000, Answer::Came);
+        progress.see(17, 15_000, true, 1);
+        assert!(progress.is_untaken(17));
+    }
+
     #[test]
     fn each_moment_counts_once() {
         assert_eq!(union(&mut [(5, 10), (0, 6), (20, 21)]), 11);

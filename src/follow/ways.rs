@@ -304,23 +304,48 @@ impl Taps {
     /// A packet of this tap. `has_seen`: whether a tap has packets of that direction between the two addresses.
     pub(crate) fn look(&mut self, is_request: bool, tap: u16, has_seen: impl FnOnce(u16) -> bool) -> Tap {
         let is_near = self.near.is_some_and(|near| near == tap);
-        self.has_others |= !is_near && self.near.is_some();
-        if is_request {
-            let is_here = is_near || self.near.is_none();
-            self.near.get_or_insert(tap);
-            return if is_here { Tap::Here } else { Tap::Behind };
+        let here = if is_request {
+            Some(*self.near.get_or_insert(tap))
+        } else {
+            self.has_near_answers |= is_near || !self.has_near_answers && self.near.is_some_and(has_seen);
+            if self.has_near_answers { self.near } else { Some(*self.answers.get_or_insert(tap)) }
+        };
+        if here == Some(tap) {
+            return Tap::Here;
         }
-        self.has_near_answers |= is_near || !self.has_near_answers && self.near.is_some_and(has_seen);
-        let here = if self.has_near_answers { self.near } else { Some(*self.answers.get_or_insert(tap)) };
-        match () {
-            () if here == Some(tap) => Tap::Here,
-            () if self.has_near_answers => Tap::Before,
-            () => Tap::Behind,
-        }
+        self.has_others = true;
+        if is_request || !self.has_near_answers { Tap::Behind } else { Tap::Before }
     }
 
     /// Where it is read, if several taps have packets of it.
     pub(crate) fn of_several(&self) -> Option<u16> {
         self.near.filter(|_| self.has_others)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_is_read_at_the_tap_near_who_asks() {
+        let mut taps = Taps::default();
+        assert_eq!(taps.look(true, 1, |_| false), Tap::Here);
+        // The other tap has the answer first; whether the near one will have it is not known yet.
+        assert_eq!(taps.look(false, 0, |_| false), Tap::Here);
+        assert_eq!(taps.look(true, 0, |_| false), Tap::Behind);
+        assert_eq!(taps.look(false, 1, |_| false), Tap::Here);
+        assert_eq!(taps.look(false, 0, |_| false), Tap::Before);
+        assert_eq!(taps.of_several(), Some(1));
+        // Each direction has a tap of its own.
+        let mut taps = Taps::default();
+        for _ in 0..3 {
+            assert_eq!([taps.look(true, 0, |_| false), taps.look(false, 1, |_| false)], [Tap::Here; 2]);
+        }
+        assert_eq!(taps.of_several(), None);
+        // The set-up shows that the near tap has answers.
+        let mut taps = Taps::default();
+        assert_eq!(taps.look(true, 0, |_| true), Tap::Here);
+        assert_eq!(taps.look(false, 1, |tap| tap == 0), Tap::Before);
     }
 }

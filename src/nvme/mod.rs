@@ -326,18 +326,17 @@ impl Commands {
         let (taken, rest): (Vec<Held>, Vec<Held>) = held.into_iter().partition(is_taken);
         self.queues[at].held = rest;
         for held in taken {
-            self.complete(at, &held.response, held.time);
+            self.complete(at, &held);
         }
     }
 
     /// A response that the host took.
-    fn complete(&mut self, at: usize, response: &[u8; CQE], time: i64) {
+    fn complete(&mut self, at: usize, held: &Held) {
         let of = &mut self.queues[at];
         let ways = [of.key_back(false), of.key_back(true)].map(|key| self.ways.get(&key?));
         let progress =
             ways.into_iter().flatten().flat_map(|way| [&way.transfers.requests, &way.transfers.responses]);
-        let completed =
-            of.complete(&Cqe::of(response), time, progress, (&mut self.gathering, &mut self.identified));
+        let completed = of.complete(held, progress, (&mut self.gathering, &mut self.identified));
         completed.into_iter().for_each(|done| self.count(at, done));
     }
 
@@ -414,13 +413,16 @@ impl Commands {
                     self.cut_capsules += 1;
                     return;
                 };
+                if of.has_taken(&held) {
+                    return;
+                }
                 let way = self.ways.get(&packet.key);
                 if way.is_some_and(|way| way.transfers.requests.is_untaken(packet.psn)) {
                     of.hold(held);
                     return;
                 }
                 of.drop_held(packet.psn);
-                self.complete(at, &held.response, held.time);
+                self.complete(at, &held);
             }
             Operation::Send => of.misfits += 1,
             Operation::ReadRequest => {

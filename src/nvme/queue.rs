@@ -1,7 +1,7 @@
 //! One queue: its commands that are not completed, and what became of those that are.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, VecDeque},
     hash::RandomState,
     sync::Arc,
 };
@@ -52,8 +52,10 @@ pub(super) struct Queue {
     pub(super) open: BTreeMap<u16, Open>,
     /// The PSN of the last command of each number: it is not a new one if it is sent again.
     last_psn: HashMap<u16, u32, RandomState>,
-    /// The command whose capsule is not whole yet.
-    begun: Option<(u16, u32)>,
+    /// The PSN of the last response to each number: sent again, it is no response to the next command that has the number.
+    answered: HashMap<u16, u32, RandomState>,
+    /// Commands whose capsule is not whole yet, and the PSN of its last packet; the oldest first.
+    begun: VecDeque<(u16, u32)>,
     has_admin_commands: bool,
     /// When its first command came, in which frame, and when its last command or response did.
     pub(super) first: Option<(i64, u64)>,
@@ -169,7 +171,8 @@ impl Queue {
             sent_again: 0,
             open: BTreeMap::new(),
             last_psn: HashMap::default(),
-            begun: None,
+            answered: HashMap::default(),
+            begun: VecDeque::new(),
             has_admin_commands: false,
             first: None,
             last: i64::MIN,
@@ -284,21 +287,31 @@ impl Queue {
         let was_counted = old.is_some_and(|old| old.is_counted);
         self.unseen_responses += u64::from(was_counted);
         self.depth.change(packet.time, i32::from(is_counted) - i32::from(was_counted), self.entries);
-        self.begun = (!packet.shape.ends).then_some((id, packet.psn));
+        if !packet.shape.ends {
+            /// Those behind a lost packet.
+            const MOST_BEGUN: usize = 64;
+            if self.begun.len() == MOST_BEGUN {
+                self.begun.pop_front();
+            }
+            self.begun.push_back((id, packet.psn));
+        }
         gathering.begin((self.at, id), sqe, self.is_admin_for_sure());
         if let (Data::InCapsule { .. }, Some(data)) = (data, packet.payload.get(SQE..)) {
             gathering.in_capsule((self.at, id), data);
         }
     }
 
-    /// More of the capsule that began last.
+    /// More of a capsule that began.
     pub(super) fn on_capsule_data(&mut self, packet: &Packet<'_>, gathering: &mut Gathering) {
-        let Some((id, psn)) = self.begun else { return };
         // Packets of one message follow each other; one that is sent again was counted.
-        if packet.psn != psn.wrapping_add(1) & 0xff_ffff {
-            return;
+        let is_next = |&(_, psn): &(u16, u32)| packet.psn == psn.wrapping_add(1) & 0xff_ffff;
+        let Some(at) = self.begun.iter().rposition(is_next) else { return };
+        let id = self.begun[at].0;
+        if packet.shape.ends {
+            self.begun.remove(at);
+        } else {
+            self.begun[at].1 = packet.psn;
         }
-        self.begun = (!packet.shape.ends).then_some((id, packet.psn));
         if let Some(open) = self.open.get_mut(&id) {
             open.sent = packet.time;
             if matches!(open.data, Data::InCapsule { .. }) {
@@ -421,15 +434,21 @@ impl Queue {
         }
     }
 
-    /// A response, and when it came. Returns its command, with those before it if it shows what they are.
+    /// Whether this response was taken before.
+    pub(super) fn has_taken(&self, held: &Held) -> bool {
+        self.answered.get(&held.id()) == Some(&held.psn)
+    }
+
+    /// A response that was taken. Returns its command, with those before it if it shows what they are.
     pub(super) fn complete<'a>(
         &mut self,
-        response: &Cqe<'_>,
-        time: i64,
+        &Held { psn, time, ref response, .. }: &Held,
         progress: impl Iterator<Item = &'a Progress>,
         (gathering, identified): (&mut Gathering, &mut Identified),
     ) -> Vec<Done> {
+        let response = &Cqe::of(response);
         let id = response.id();
+        self.answered.insert(id, psn);
         let gathered = gathering.take((self.at, id));
         let Some(open) = self.open.remove(&id) else {
             // A response that is sent again is no misfit.

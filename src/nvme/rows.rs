@@ -663,7 +663,13 @@ fn findings(report: &Report, shown: &[&Queue], end: i64) -> Vec<String> {
                     ": no Keep Alive came within its timeout of {}, so the host stood still, or its commands were lost",
                     duration(limit)
                 ),
-                None => String::new(),
+                None => match limit {
+                    Some(limit) => format!(
+                        ", before its keep-alive timeout of {} by the clock of this capture: the controller was shut down or gave up, or commands were lost behind the tap, or the machine that captured stood still",
+                        duration(limit)
+                    ),
+                    None => String::new(),
+                },
             };
             all.push(format!(
                 "{who}: the controller closed the queue [frame {frame}], {} after the last command or response{why}",

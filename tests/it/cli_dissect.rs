@@ -12,9 +12,13 @@ use crate::{
     support::{
         programs::{self, cli, has_wireshark, skip},
         scratch::Scratch,
+        trace,
     },
 };
-use rdmawire::dissect::Link;
+use rdmawire::{
+    dissect::{Link, dissect},
+    frame::{Frame, Json, Names},
+};
 use serde_json::Value;
 
 /// A pcap with microseconds of every Ethernet vector, one a second from 2020-09-13 on.
@@ -477,4 +481,28 @@ fn addresses_of_rdma_cm_are_those_of_their_version() {
         .map(|l| l.split(',').filter(|cell| !cell.is_empty()).collect::<Vec<_>>().join("\t"))
         .collect();
     assert_eq!(text(&ours.stdout).lines().collect::<Vec<_>>(), theirs);
+}
+
+/// Names of files are in what a frame is, and may have anything in them: each line is JSON for all that.
+#[test]
+fn each_line_of_json_is_json() {
+    let json = Json::new(Names::default());
+    let mut line = String::new();
+    let (mut quoted, mut number) = (0, 0);
+    for entry in std::fs::read_dir("pcaps").unwrap() {
+        let path = entry.unwrap().path();
+        if !path.is_file() || path.extension().is_some_and(|of| of == "md") {
+            continue;
+        }
+        for frame in trace::read(&path).unwrap() {
+            let record = frame.record();
+            let d = dissect(record.link, record.frame, record.wire_len);
+            number += 1;
+            line.clear();
+            json.write(&Frame::new(number, record.time.0, &d), None, &mut line).unwrap();
+            let object: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{line}: {error}"));
+            quoted += u64::from(object["info"].as_str().is_some_and(|info| info.contains('"')));
+        }
+    }
+    assert!(quoted > 100, "{quoted}");
 }

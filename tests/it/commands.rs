@@ -454,3 +454,48 @@ fn icrcs_that_are_all_wrong_are_no_evidence() {
     assert_eq!(counted(&all), counted(&intact));
     assert!(all.wrong_icrc == 0 && all.wrong_icrc_read > 1000, "{}", all.wrong_icrc_read);
 }
+
+/// Commands in a capture of a simulated client and server.
+fn simulated(name: &str) -> Report {
+    let mut commands = Commands::keeping(100);
+    let path = format!("tests/data/commands/{name}.pcap.zst");
+    each_kept(&path, usize::MAX, |_, _| true, |number, record, d| commands.push(number, record, d));
+    commands.finish()
+}
+
+/// A client drops a reply that comes behind a lost packet, and gets it again: at 50 ms.
+#[test]
+fn a_reply_behind_a_gap_is_none_yet() {
+    let all = simulated("nfs-reply-behind-gap");
+    let [row] = &all.commands[..] else { panic!("{all:#?}") };
+    assert!((50_000_000..50_100_000).contains(&row.time.latency_ns), "{row:?}");
+    assert!(row.time.recovering_ns > 49_000_000 && row.data_bytes == 4096, "{row:?}");
+}
+
+/// A reply that the server writes into the client's memory is read there; where that was not captured, its status is not known.
+#[test]
+fn a_reply_in_a_chunk_says_what_failed() {
+    let all = simulated("nfs-error-in-reply-chunk");
+    let [row] = &all.commands[..] else { panic!("{all:#?}") };
+    assert_eq!((row.status, &*row.meaning, row.is_error), (Some(13), "ACCESS", Some(true)));
+    let mut commands = Commands::keeping(100);
+    each_kept(
+        "tests/data/commands/nfs-error-in-reply-chunk.pcap.zst",
+        usize::MAX,
+        |_, d| d.opcode().is_none_or(|opcode| opcode.shape().operation != Some(Operation::Write)),
+        |number, record, d| commands.push(number, record, d),
+    );
+    let all = commands.finish();
+    let [row] = &all.commands[..] else { panic!("{all:#?}") };
+    assert_eq!((row.status, &*row.meaning, row.is_error), (None, "not captured", None));
+    assert_eq!((all.connections[0].status_unknown, all.operations[0].status_unknown), (1, 1));
+}
+
+/// A call that the server reads from the client's memory has its name, and its reply its status.
+#[test]
+fn a_call_in_a_chunk_is_read() {
+    let all = simulated("nfs-long-call");
+    let [row] = &all.commands[..] else { panic!("{all:#?}") };
+    assert_eq!((&*row.operation, row.status, row.is_error), ("MKDIR", Some(63), Some(true)));
+    assert_eq!(row.name.as_ref().map(String::len), Some(255));
+}

@@ -14,7 +14,7 @@ use rdmawire::{
 
 use crate::support::{
     programs::cli,
-    trace::{each_kept, rewritten},
+    trace::{self, each_kept, rewritten},
 };
 
 const CAPTURE: &str = "pcaps/nvme_basic-A.pcap.zst";
@@ -523,4 +523,108 @@ fn a_controller_without_connect_is_that_of_its_admin_queue() {
     assert_eq!((row.controller_id, row.queues.len()), (Some(1), 1));
     let read = one.operations.iter().find(|row| row.command == "Read" && !row.is_admin).unwrap();
     assert_eq!((read.controller_id, read.block_bytes), (None, Some(read.data_bytes)));
+}
+
+/// Commands in a capture of a simulated host and target.
+fn simulated(names: &[&str]) -> Report {
+    let mut frames = Vec::new();
+    for (interface, name) in names.iter().enumerate() {
+        let path = format!("tests/data/commands/{name}.pcap.zst");
+        let read = trace::read(path.as_ref()).unwrap();
+        frames.extend(read.into_iter().map(|frame| (interface as u16, frame)));
+    }
+    frames.sort_by_key(|(_, frame)| frame.time);
+    let mut commands = Commands::keeping(1000);
+    for (number, (interface, frame)) in (1..).zip(&frames) {
+        let record = Record { interface: *interface, ..frame.record() };
+        commands.push(number, &record, &dissect(record.link, record.frame, record.wire_len));
+    }
+    commands.finish()
+}
+
+/// A host drops a response that comes behind a lost packet, and gets it again: at 50 ms. Its data counts once.
+#[test]
+fn a_response_behind_a_gap_is_none_yet() {
+    let all = simulated(&["response-behind-gap"]);
+    let [row] = &all.commands[..] else { panic!("{all:#?}") };
+    assert!((50_000_000..50_100_000).contains(&row.time.latency_ns), "{row:?}");
+    assert!(row.time.recovering_ns > 49_000_000 && row.data_bytes == 4096, "{row:?}");
+}
+
+/// Responses that are sent again are no copies of a mirror: all eight commands have one.
+#[test]
+fn a_response_that_is_sent_again_is_seen() {
+    let all = simulated(&["response-sent-again"]);
+    assert_eq!((all.queues[0].completed, all.queues[0].unanswered), (8, 0));
+}
+
+/// A request for a connection and its reply that are repeated behind the first commands begin no other queue.
+#[test]
+fn a_set_up_that_is_repeated_late_is_one() {
+    let all = simulated(&["late-repeated-set-up"]);
+    let queues: Vec<_> = all.queues.iter().map(|queue| (queue.completed, queue.unanswered)).collect();
+    assert_eq!((queues, all.unanswered_requests), (vec![(6, 0)], 0));
+}
+
+/// Of two taps, the one near the host is read: its times and its losses are those of the host's capture alone.
+#[test]
+fn of_two_taps_the_hosts_is_read() {
+    let [host, target, both] =
+        [&["two-taps-A"][..], &["two-taps-B"], &["two-taps-A", "two-taps-B"]].map(simulated);
+    let times = |all: &Report| -> Vec<_> {
+        all.commands
+            .iter()
+            .map(|row| (row.command_id, row.time_ns, row.data_bytes, row.time.sentence()))
+            .collect()
+    };
+    assert_eq!(times(&host), times(&both));
+    assert_ne!(times(&host), times(&target));
+    assert!(both.queues.iter().all(|queue| queue.interface == Some(0) && queue.time.recovering_ns > 0));
+    assert!(host.queues.iter().all(|queue| queue.interface.is_none()));
+    assert_eq!(host.queues.iter().map(|queue| queue.completed).sum::<u64>(), 16);
+}
+
+/// A target that waits 200 us between WRITEs, which are acknowledged, takes this time: it is not the data's.
+#[test]
+fn pauses_between_writes_are_the_controllers() {
+    let all = simulated(&["pauses"]);
+    let reads: Vec<_> = all.commands.iter().filter(|row| row.command == "Read").collect();
+    assert_eq!(reads.len(), 3);
+    for row in reads {
+        assert!(row.time.controller_ns >= 600_000 && row.time.data_ns < 50_000, "{row:?}");
+    }
+}
+
+/// An acknowledgement that takes 3 ms says that the network behind the tap does, and not the controller, which takes 50 us.
+#[test]
+fn a_slow_network_behind_the_tap_is_said() {
+    let all = simulated(&["network-behind-tap"]);
+    assert!(all.queues.iter().all(|queue| queue.fastest_ack_ns.is_some_and(|ns| ns > 2_900_000)));
+    let told = |all: &Report| all.findings.iter().any(|text| text.contains("is the network behind the tap"));
+    assert!(told(&all), "{:?}", all.findings);
+    assert!(!told(&simulated(&["pauses"])));
+}
+
+/// A number that is used again without a response in the capture: the command is counted, and no other one is wrong for it.
+#[test]
+fn a_number_that_is_used_again_had_a_response() {
+    let is_answer = |d: &Dissection<'_>| {
+        let is_send = d.opcode().is_some_and(|opcode| opcode.shape().operation == Some(Operation::Send));
+        let src = d.addresses().map(|[src, _]| src.to_string());
+        is_send && d.payload_len() == 16 && src.as_deref() == Some("10.77.0.2")
+    };
+    let whole = report(CAPTURE, usize::MAX, |_, _| true);
+    let mut dropped = 0;
+    let all = report(CAPTURE, usize::MAX, |number, d| {
+        let is_lost = number > 2000 && dropped < 3 && is_answer(d);
+        dropped += u32::from(is_lost);
+        !is_lost
+    });
+    let sum = |all: &Report| {
+        let of = |count: fn(&rdmawire::nvme::QueueRow) -> u64| all.queues.iter().map(count).sum::<u64>();
+        of(|queue| queue.completed) + of(|queue| queue.unanswered) + of(|queue| queue.unseen_responses)
+    };
+    assert_eq!((dropped, sum(&all)), (3, sum(&whole)));
+    assert!(all.queues.iter().any(|queue| queue.unseen_responses > 0), "{:#?}", all.queues);
+    assert!(all.findings.iter().any(|text| text.contains("used the numbers of")), "{:?}", all.findings);
 }
