@@ -38,6 +38,8 @@ struct Ring {
     slow: Option<(usize, usize, i64)>,
     /// This rank sends nothing any more from this step of this operation on.
     hang: Option<(usize, usize, usize)>,
+    /// Hosts ask for an operation's first step so much before they begin it.
+    ahead: i64,
 }
 
 impl Default for Ring {
@@ -53,6 +55,7 @@ impl Default for Ring {
             late: None,
             slow: None,
             hang: None,
+            ahead: 0,
         }
     }
 }
@@ -150,7 +153,7 @@ impl Ring {
                         arrived[receiver] = i64::MAX;
                         continue;
                     }
-                    let cts = got[receiver];
+                    let cts = if step == 0 && self.ahead > 0 { begin - self.ahead } else { got[receiver] };
                     let rkey = 0x5000 + sender as u32;
                     let address = 0x7f00_0000_0000 + ((receiver as u64) << 32) + (index % 8) * 0x10_0000;
                     made.cts(self, (sender, receiver), cts + HALF_NS, index, (address, rkey));
@@ -408,6 +411,75 @@ fn the_rank_that_a_collective_hangs_at_is_named() {
         let all = check(&Ring { hang: Some((rank, 2, 3)), ..Ring::default() });
         let hung = all.stragglers.iter().find(|one| one.cause == CollectiveCause::Hang).expect("it hangs");
         assert_eq!(hung.rank, format!("10.0.0.{}", rank + 1), "{:?}", all.stragglers);
+    }
+}
+
+/// A host is ahead of its GPU: it asks for the first step of an operation as soon as the one before has ended.
+#[test]
+fn operations_are_told_apart_where_all_are_asked_before_they_begin() {
+    let ahead = COMPUTE_NS - 20_000;
+    for late in [None, Some((2, 2, 400_000))] {
+        let ring = Ring { operations: 5, ahead, late, ..Ring::default() };
+        let made = ring.make();
+        let operations = made.report().operations.expect("several connections");
+        let found: Vec<_> = operations.iter().map(|one| (one.requests, one.start_ns)).collect();
+        let first = |operation: u64| {
+            let is_its = |one: &&True| (one.index - 1) / 6 == operation;
+            made.truth.iter().filter(is_its).filter_map(|one| Some(one.data?.0)).min().unwrap()
+        };
+        assert_eq!(
+            found,
+            (0..5).map(|operation| (24, first(operation))).collect::<Vec<_>>(),
+            "{operations:?}"
+        );
+        for (at, one) in operations.iter().enumerate() {
+            let is_late = late.is_some() && at == 2;
+            assert_eq!(one.straggler.as_deref(), is_late.then_some("10.0.0.3"), "{one:?}");
+            assert!(!is_late || one.lost_ns.is_some_and(|lost| lost.abs_diff(400_000) < 20_000), "{one:?}");
+            assert!(one.lasted_ns < 500_000, "{one:?}");
+        }
+    }
+}
+
+/// A capture goes on as long as there are frames, whatever they carry. Where it ends with the last packet of an operation that has not ended, nobody knows
+/// who is late.
+#[test]
+fn a_hang_is_proved_by_frames_of_any_kind() {
+    for rank in 0..4 {
+        let mut made = Ring { hang: Some((rank, 2, 3)), ..Ring::default() }.make();
+        let arp = [&[0xff; 6][..], &[2, 0, 0, 0, 0, 1, 8, 6, 0, 1, 8, 0, 6, 4, 0, 1], &[0; 36]].concat();
+        made.frames.last_mut().expect("frames").1 = arp;
+        let hung = made.report().stragglers;
+        assert!(hung.iter().any(|one| one.rank == format!("10.0.0.{}", rank + 1)), "{hung:?}");
+        assert!(hung.iter().all(|one| one.cause == CollectiveCause::Hang), "{hung:?}");
+        made.frames.pop();
+        assert_eq!(made.report().stragglers, [], "of {rank}");
+    }
+}
+
+/// An RPC over a ring of slots, whose answers have their size as immediate data: its slots are as long as elements, and what was captured of them shows that they are none.
+#[test]
+fn slots_that_hold_no_elements_ask_for_nothing() {
+    for captured in [1024, 128] {
+        let mut made = Made { frames: Vec::new(), truth: Vec::new(), psns: Default::default() };
+        for n in 0..100u32 {
+            let time = BEGIN + i64::from(n) * 20_000;
+            let call = [u64::from(n) + 1, 16384, 2, 3, 4, 5, 6, 7].map(u64::to_le_bytes).concat();
+            let headers = [reth(0x7f00_0000_0000 + u64::from(n % 32) * 64, 5, 64), call].concat();
+            made.packet(time, (0, 1), Opcode::RC_WRITE_ONLY, (11, n), headers, 0);
+            made.packet(time + 2000, (1, 0), Opcode::RC_ACKNOWLEDGE, (21, n), Vec::new(), 0);
+            let size = 512u32.to_le_bytes().to_vec();
+            let headers = [reth(0x7e00_0000_0000 + u64::from(n % 16) * 65536, 6, 512), size].concat();
+            made.packet(time + 3000, (1, 0), Opcode::RC_WRITE_ONLY_WITH_IMMEDIATE, (21, n), headers, 512);
+            made.packet(time + 5000, (0, 1), Opcode::RC_ACKNOWLEDGE, (11, n), Vec::new(), 0);
+        }
+        let mut analysis = Analysis::new(Options::default());
+        for (time, frame) in &made.frames {
+            let (time, wire_len) = (Time(*time), frame.len() as u32);
+            let frame = &frame[..frame.len().min(captured)];
+            analysis.push(&Record { time, link: Link::ETHERNET, interface: 0, wire_len, frame });
+        }
+        assert!(analysis.finish().head.collectives.is_none(), "{captured}");
     }
 }
 

@@ -175,10 +175,15 @@ fn in_a_tree_too_where_links_carry_unlike_loads() {
 fn nobody_is_to_blame_where_nothing_goes_wrong() {
     for (algorithm, ranks) in [("ring", 4), ("tree", 7), ("all_to_all", 5)] {
         for queue_pairs in ["", "queue_pairs = 4\nclosing = true\n"] {
-            let text = format!("algorithm = {algorithm:?}\nranks = {ranks}\n{queue_pairs}operations = 4");
-            let (_, found) = check(&text, ranks);
-            let blamed = found.operations.iter().flatten().find(|one| one.straggler.is_some());
-            assert!(blamed.is_none(), "{blamed:?}\n{text}");
+            // What every host needs for a step is nobody's lateness, however long.
+            for work in ["2us", "11us"] {
+                let text = format!(
+                    "algorithm = {algorithm:?}\nranks = {ranks}\n{queue_pairs}operations = 4\nwork = {work:?}"
+                );
+                let (_, found) = check(&text, ranks);
+                let blamed = found.operations.iter().flatten().find(|one| one.straggler.is_some());
+                assert!(blamed.is_none(), "{blamed:?}\n{text}");
+            }
         }
     }
 }
@@ -548,6 +553,36 @@ fn nothing_is_guessed_of_hosts_without_a_tap() {
                 assert_eq!(one.straggler, None, "{one:?}\n{text}");
             }
         }
+    }
+}
+
+/// Others that were asked by the late host alone begin late with it: they only answered. Its own tap shows that.
+#[test]
+fn a_late_host_is_named_by_its_own_tap() {
+    let late = "[[fault]]\nwhat = \"late_rank\"\nrank = 0\noperation = 2\nby = \"300us\"";
+    for channels in [1, 2] {
+        let text = format!("algorithm = \"ring\"\nranks = 4\nchannels = {channels}\n{late}");
+        let operations = report(&played(&text), 1).expect("it is found").operations.expect("some");
+        let named: Vec<_> = operations.iter().map(|one| one.straggler.as_deref()).collect();
+        assert_eq!(named, [None, None, Some("10.0.0.1"), None], "{operations:?}\n{text}");
+        assert!(operations[2].lost_ns.is_some_and(|lost| lost.abs_diff(300_000) < 30_000), "{operations:?}");
+    }
+}
+
+/// What a slow adapter and a pause cost, on several channels at once.
+#[test]
+fn what_is_lost_on_several_connections_is_lost_once_or_one_after_the_other() {
+    let slow = "what = \"slow_nic\"\nrank = 1\nfactor = 4";
+    let paused = "what = \"paused_link\"\nrank = 1\noperation = 2\nby = \"400us\"\nat = \"20us\"";
+    for (text, ranks, fault) in [
+        ("algorithm = \"ring\"\nchannels = 2\nsize = \"2MiB\"", 4, slow),
+        ("algorithm = \"tree\"\nranks = 7\nchannels = 2", 7, paused),
+    ] {
+        let (played, found) = check(&format!("{text}\n[[fault]]\n{fault}"), ranks);
+        let one = &found.operations.expect("several connections")[2];
+        let (lost, truth) = (one.lost_ns.expect("somebody is named"), played.truth.operations[2].cost_ns);
+        assert_eq!(one.straggler.as_deref(), Some("10.0.0.2"), "{one:?}");
+        assert!(lost * 2 > truth && lost < truth * 2, "{lost} {truth} {one:?}");
     }
 }
 

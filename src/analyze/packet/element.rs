@@ -4,6 +4,8 @@ use crate::report::CtsLayout;
 
 /// Elements of one slot, at most.
 const MOST: usize = 8;
+/// All fields of an element are in its first bytes.
+const MOST_OF_FIELDS: usize = 48;
 /// User space ends below this address, with five levels of page tables.
 const LAST_ADDRESS: u64 = 1 << 57;
 /// Nothing is mapped below.
@@ -122,6 +124,15 @@ impl Slot {
         LAYOUTS.iter().find_map(|fields| fields.read(bytes, payload as usize))
     }
 
+    /// Whether what was captured of a WRITE of so many bytes may be the beginning of a slot.
+    pub(crate) fn may_begin(bytes: &[u8], payload: u32) -> bool {
+        let is_none = |fields: &Fields| {
+            let known = bytes.len() >= fields.bytes.min(MOST_OF_FIELDS);
+            known && fields.read_first(bytes, payload as usize).is_none()
+        };
+        long(bytes, 0).is_none_or(|address| is_address(&address)) && !LAYOUTS.iter().all(is_none)
+    }
+
     /// The distance of two slots in memory.
     pub(crate) fn stride(layout: CtsLayout) -> u64 {
         let bytes = element_bytes(layout).unwrap_or(0);
@@ -160,6 +171,13 @@ impl Fields {
             elements.push(self.element(element)?);
         }
         Some(Slot { layout: self.layout, index: index?, elements })
+    }
+
+    /// The first element of a slot.
+    fn read_first(&self, bytes: &[u8], payload: usize) -> Option<Element> {
+        let count = payload / self.bytes;
+        let is_one = payload.is_multiple_of(self.bytes) && (1..=MOST).contains(&count);
+        (is_one && self.index(bytes).is_some() && self.is_whole(bytes, count)).then(|| self.element(bytes))?
     }
 
     fn index(&self, element: &[u8]) -> Option<u64> {

@@ -63,8 +63,10 @@ impl Glimpse {
         let captured = &rest[..rest.len().min(payload as usize)];
         let is_slot = is_as_long && Slot::read(captured, payload).is_some();
         let slot = is_slot.then(|| Box::from(captured));
-        let is_cut = is_as_long && !is_slot && captured.len() < payload as usize
-            || has_immediate(opcode) && immediate.is_none();
+        // Where enough of it was captured to show that it is none, nothing is missing.
+        let is_short = captured.len() < payload as usize;
+        let is_cut_slot = is_as_long && !is_slot && is_short && Slot::may_begin(captured, payload);
+        let is_cut = is_cut_slot || has_immediate(opcode) && immediate.is_none();
         Some(Glimpse { memory, address: None, immediate, slot, is_cut, application: None, announced: None })
     }
 

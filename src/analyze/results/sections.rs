@@ -135,7 +135,7 @@ pub(super) fn head(
         balance: known(&mut why, "balance", balance),
         interval_ns,
         intervals,
-        collectives: collectives.section(context.network),
+        collectives: collectives.section(context.network, tracker.capture.last),
         why,
         ..Head::default()
     }

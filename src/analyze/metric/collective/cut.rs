@@ -57,8 +57,13 @@ pub(super) struct Timed {
 }
 
 impl Timed {
-    /// The times that the capture shows.
-    pub(super) fn of(all: &Collectives, connection: usize, at: usize, request: &Request) -> Timed {
+    /// The times that the capture shows: what is not complete goes on until the last frame of any kind.
+    pub(super) fn of(
+        all: &Collectives,
+        (connection, at): (usize, usize),
+        request: &Request,
+        capture_end: i64,
+    ) -> Timed {
         let of = &all.connections[connection];
         let chunks = || all.chunks_of(request);
         let first = chunks().map(|chunk| chunk.first.1).min();
@@ -102,7 +107,7 @@ impl Timed {
         let end = match is_complete {
             _ if !shows_data => begin,
             true => acknowledged.or(last.max(again_at)).unwrap_or(all.last_ns),
-            false => all.last_ns,
+            false => capture_end,
         };
         Timed {
             connection,

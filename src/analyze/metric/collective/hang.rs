@@ -19,7 +19,6 @@ impl Waits<'_> {
         let activity = |one: &Timed| one.last.or(one.cts).unwrap_or(one.begin);
         let last = self.members.iter().map(|&at| activity(&self.timed[at])).max()?;
         let first = self.members.iter().map(|&at| self.timed[at].begin).min()?;
-        let silent = self.all.last_ns.saturating_sub(last);
         let is_open = |one: &Timed| one.shows_data && !one.is_complete;
         let open = self.members.iter().copied().filter(|&at| is_open(&self.timed[at]));
         let mut began: BTreeMap<usize, usize> = BTreeMap::new();
@@ -40,8 +39,12 @@ impl Waits<'_> {
                 activity(one),
             )
         })?;
-        let longest =
-            self.timed.iter().filter(|one| one.is_complete).map(|one| one.time.lasted_ns as i64).max();
+        // What is open goes on until the capture ends.
+        let until = self.timed[at].end;
+        let silent = until.saturating_sub(last);
+        // From the element on, though its time may count from later: those of the next operation may be there long before it begins.
+        let took = |one: &Timed| one.end.saturating_sub(one.cts.unwrap_or(one.begin));
+        let longest = self.timed.iter().filter(|one| one.is_complete).map(took).max();
         if silent < HUNG_NS
             || !self.is_resent_at_the_end(at)
                 && silent < longest.map_or(last.saturating_sub(first), |longest| longest.saturating_mul(HUNG))
@@ -50,7 +53,7 @@ impl Waits<'_> {
         }
         let (sender, receiver) = addresses(self.all, self.timed[at].connection)?;
         let (cause, lost) = (CollectiveCause::Hang, ns(silent));
-        let spans = vec![(last, self.all.last_ns)];
+        let spans = vec![(last, until)];
         let (rank, peer) = match self.is_silent(at) {
             true => (receiver, None),
             false => (sender, Some(receiver)),

@@ -7,6 +7,7 @@
 //! The view begins with the first packet that may be of a collective: before, it costs nothing. It follows the PSNs of these queue pairs by
 //! itself, as it needs addresses, keys, immediate data and elements, which [`Facts`] do not have.
 
+mod ahead;
 mod cut;
 mod dismissed;
 mod ends;
@@ -21,6 +22,7 @@ mod recent;
 mod rows;
 mod spans;
 mod topology;
+mod turns;
 mod waits;
 mod way;
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Collectives,
+    Collectives, ahead,
     cut::{Timed, ns_between, union},
     ends::Ends,
     pace::Usual,
@@ -119,7 +119,8 @@ fn grouped(timed: &mut [Timed], ends: &Ends) -> Vec<Span> {
     // What was only a wait divides nothing else.
     let gaps = spans.windows(2).map(|pair| pair[1].start.saturating_sub(pair[0].end));
     let least = if spans.len() < count { gaps.min().unwrap_or(i64::MAX) } else { least };
-    divided(timed, spans, least)
+    let spans = divided(timed, spans, least);
+    ahead::divide(timed, ends, spans)
 }
 
 /// What connections do: requests, and silences between these, by when they end.
@@ -328,6 +329,12 @@ pub(super) fn rows(
         let known = shortest.entry(size(members)).or_insert(lasted);
         *known = lasted.min(*known);
     }
+    let has_lost = |&at: &usize| timed[at].time.recovering_ns > 0;
+    let mut whole_ones: BTreeMap<(usize, u64), Vec<u64>> = BTreeMap::new();
+    for (span, members) in spans.iter().zip(&of_operation).filter(|(_, of)| !of.iter().any(has_lost)) {
+        whole_ones.entry(size(members)).or_default().push(ns_between(span.start, span.end));
+    }
+    whole_ones.values_mut().for_each(|all| all.sort_unstable());
     let mut shapes: BTreeMap<BTreeSet<usize>, Shape> = BTreeMap::new();
     // Who was waited for in the operation before, of the same hosts.
     let mut before: BTreeMap<Option<usize>, Blame> = BTreeMap::new();
@@ -353,6 +360,10 @@ pub(super) fn rows(
             sends: sends(timed, ends, &members),
             speed,
             start: span.start,
+            longer_than_whole: whole_ones
+                .get(&like)
+                .and_then(|all| all.get(all.len() / 2))
+                .map(|&usual| lasted.saturating_sub(usual)),
             longer: lasted - shortest.get(&like).copied().unwrap_or(0).min(lasted),
             // What is behind one that was half seen may have waited for what was not seen.
             is_begun: !is_half_seen && !half_seen.contains(&part),
@@ -444,6 +455,7 @@ pub(super) fn hung(all: &Collectives, timed: &[Timed]) -> Option<Straggler> {
         speed: None,
         start: i64::MIN,
         longer: 0,
+        longer_than_whole: None,
         is_begun: true,
         starts: None,
     };

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    cut::{Timed, ns_between},
+    cut::{Timed, ns_between, union},
     pace::{Lost, Part},
-    waits::{Blame, ROUND_TRIPS, WORTH, Waits},
+    waits::{Blame, ROUND_TRIPS, WORTH, Waits, length},
 };
 use crate::report::{CollectiveCause, Topology};
 
@@ -115,7 +115,10 @@ impl Waits<'_> {
             .map(|(connection, _)| *connection)
             .collect();
         let lost_ns = match cause {
-            CollectiveCause::Recovering => lost.all().min(self.behind_others(&slow).max(self.longer)),
+            CollectiveCause::Recovering => lost.all().min(self.lost_by_losses(&slow)),
+            CollectiveCause::Slow | CollectiveCause::Throttled => {
+                lost.all().max(self.lost_together(parts, all, &slow))
+            }
             _ => lost.all(),
         };
         let slow: BTreeSet<(usize, usize)> =
@@ -186,13 +189,38 @@ impl Waits<'_> {
         sum(|one| one.lost_cts_ns).saturating_mul(2) > sum(|one| one.time.recovering_ns)
     }
 
+    /// What several connections lost that were slow together, as with a slow adapter: one after the other, they make the operation wait for each of them. The time in
+    /// which one of them was under way, as far as these are slower than usual.
+    fn lost_together(
+        &self,
+        parts: &BTreeMap<usize, Part>,
+        all: &BTreeMap<usize, Lost>,
+        slow: &BTreeSet<usize>,
+    ) -> u64 {
+        let of = || slow.iter().filter_map(|of| parts.get(of));
+        let members = of().flat_map(|part| &part.members).map(|&at| &self.timed[at]);
+        let spans = members.map(|one| (one.first.unwrap_or(one.end).max(one.begin), one.end));
+        let under_way = length(&union(spans, (i64::MIN, i64::MAX)));
+        let transfer = of().map(|part| part.transfer).fold(0, u64::saturating_add);
+        let lost =
+            slow.iter().filter_map(|of| all.get(of)).map(|lost| lost.slow).fold(0, u64::saturating_add);
+        let part = u128::from(under_way) * u128::from(lost) / u128::from(transfer.max(1));
+        u64::try_from(part).unwrap_or(u64::MAX).min(under_way)
+    }
+
+    /// What losses of connections between these hosts can have cost, at most. In an all to all, where none waits for data of another, how much later than others they
+    /// ended; elsewhere, how much longer the operation took than those like it without losses.
+    fn lost_by_losses(&self, of: &BTreeSet<usize>) -> u64 {
+        match self.shape.topology {
+            Topology::AllToAll => self.behind_others(of).max(self.longer),
+            _ => self.longer_than_whole.unwrap_or(u64::MAX),
+        }
+    }
+
     /// How much later than others the connections between these hosts ended, where none waits for data of another: than those that have no end in common with
     /// them, as data that comes later shares the links of their ends with others; with few hosts there are none, then than the
     /// half of all others that ended first.
     fn behind_others(&self, slow: &BTreeSet<usize>) -> u64 {
-        if self.shape.topology != Topology::AllToAll {
-            return u64::MAX;
-        }
         let hosts = |&(from, to): &(usize, usize)| [self.shape.host_of(from), self.shape.host_of(to)];
         let ends_of = |connection: &usize| self.ends.of.get(connection).map(hosts);
         let paths: BTreeSet<[usize; 2]> = slow.iter().filter_map(ends_of).collect();
@@ -228,7 +256,7 @@ impl Waits<'_> {
         let lost = own.iter().filter_map(|of| parts.get(of)).map(|part| part.lost(self.timed, 0));
         let most = lost.map(|lost| lost.by(before.cause)).max().unwrap_or(0);
         match before.cause {
-            CollectiveCause::Recovering => most.min(self.behind_others(&own).max(self.longer)),
+            CollectiveCause::Recovering => most.min(self.lost_by_losses(&own)),
             CollectiveCause::Paused => most,
             _ => 0,
         }

@@ -127,14 +127,15 @@ impl Collectives {
         let Some(data) = ways().next() else { return false };
         let may_ask = |(at, way): (u32, &Way)| {
             let is_back = way.key.src == data.key.dst && way.key.dst == data.key.src;
-            is_back && !way.has_others && self.are_elements(at)
+            is_back && self.are_elements(at)
         };
         ways().any(|way| way.peer.is_some()) && !(0..).zip(&self.ways).any(may_ask)
     }
 
-    /// Whether all messages of a way are as long as elements.
+    /// Whether all messages of a way are as long as elements, and none of them shows that it is something else.
     fn are_elements(&self, at: u32) -> bool {
-        are_elements(&self.messages(at))
+        let has_others = self.ways.get(at as usize).is_some_and(|way| way.has_others);
+        !has_others && are_elements(&self.messages(at))
     }
 
     /// The same, between two hosts. A connection's elements go on its first queue pair, and queue pairs are made in their order.

@@ -35,12 +35,13 @@ impl Collectives {
         ways.filter_map(|&way| Some(self.ways.get(way as usize)?.key))
     }
 
-    /// The section; `None` where no such traffic was seen.
-    pub(crate) fn section(&self, network: &Network) -> Option<report::Collectives> {
+    /// The section; `None` where no such traffic was seen. `capture_end`: when the last frame of any kind was captured.
+    pub(crate) fn section(&self, network: &Network, capture_end: i64) -> Option<report::Collectives> {
         if !self.is_active() {
             return None;
         }
         let all = self.settled();
+        let capture_end = capture_end.max(all.last_ns);
         let shown: Vec<usize> = (0..all.connections.len()).filter(|&at| all.is_shown(at)).collect();
         if shown.is_empty() {
             return None;
@@ -49,7 +50,7 @@ impl Collectives {
         let mut timed: Vec<Timed> = Vec::with_capacity(all_requests);
         for &at in &shown {
             let requests = all.connections[at].requests.iter().enumerate();
-            timed.extend(requests.map(|(n, request)| Timed::of(&all, at, n, request)));
+            timed.extend(requests.map(|(n, request)| Timed::of(&all, (at, n), request, capture_end)));
         }
         timed.sort_by_cached_key(|one| (one.begin, one.connection, one.request));
         // Without elements, a silence says nothing: somebody may be waited for.

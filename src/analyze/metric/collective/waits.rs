@@ -8,6 +8,7 @@ use super::{
     ends::Ends,
     pace::{Lost, Part, Usual, parts},
     topology::Shape,
+    turns::Turns,
 };
 use crate::report::{CollectiveCause, Topology};
 
@@ -20,7 +21,7 @@ pub(super) const ROUND_TRIPS: u64 = 3;
 /// Steps back along the waits of an operation.
 const MOST_STEPS: usize = 4096;
 /// A shorter wait is none.
-const SHORTEST_WAIT_NS: u64 = 100;
+pub(super) const SHORTEST_WAIT_NS: u64 = 100;
 
 /// Who is to blame for an operation's time.
 #[derive(Clone, Debug)]
@@ -53,6 +54,8 @@ pub(super) struct Waits<'a> {
     pub(super) start: i64,
     /// How much longer it took than the shortest of those with as many requests and bytes.
     pub(super) longer: u64,
+    /// The same, than most of those that lost nothing; `None` where there are none.
+    pub(super) longer_than_whole: Option<u64>,
     /// Its beginning is in the capture.
     pub(super) is_begun: bool,
     /// How hosts began it that were in the operation before.
@@ -69,20 +72,20 @@ pub(super) struct Start {
 }
 
 /// What each host got, or sent, by when it was there.
-type Arrivals = BTreeMap<(usize, bool), Vec<(i64, usize)>>;
+pub(super) type Arrivals = BTreeMap<(usize, bool), Vec<(i64, usize)>>;
 
 /// The time that a host let a request wait.
 #[derive(Clone, Copy, Debug)]
-struct Late {
-    at: usize,
-    host: usize,
-    is_sender: bool,
-    from: i64,
-    to: i64,
+pub(super) struct Late {
+    pub(super) at: usize,
+    pub(super) host: usize,
+    pub(super) is_sender: bool,
+    pub(super) from: i64,
+    pub(super) to: i64,
 }
 
 impl Late {
-    fn ns(&self) -> u64 {
+    pub(super) fn ns(&self) -> u64 {
         ns_between(self.from, self.to)
     }
 }
@@ -90,21 +93,24 @@ impl Late {
 /// The times that a host let others wait.
 struct Owed {
     longest: Late,
-    lost: u64,
     spans: Vec<(i64, i64)>,
 }
 
 impl Owed {
     fn of(late: Late) -> Owed {
-        Owed { longest: late, lost: late.ns(), spans: vec![(late.from, late.to)] }
+        Owed { longest: late, spans: vec![(late.from, late.to)] }
     }
 
     fn add(&mut self, late: Late) {
-        self.lost = self.lost.saturating_add(late.ns());
         self.spans.push((late.from, late.to));
         if self.longest.ns() < late.ns() {
             self.longest = late;
         }
+    }
+
+    /// How long others waited: for several requests at a time, once.
+    fn lost(&self) -> u64 {
+        length(&union(self.spans.iter().copied(), (i64::MIN, i64::MAX)))
     }
 }
 
@@ -115,9 +121,10 @@ impl Waits<'_> {
             return Some(hung);
         }
         let blame = self.blame_of(lasted)?;
-        // Who was late in what nobody saw begin?
+        // Who was late in what nobody saw begin, or end? Whoever is waited for then has not even come.
         let is_seen = matches!(blame.cause, CollectiveCause::Recovering | CollectiveCause::Paused);
-        (self.is_begun || is_seen).then_some(blame)
+        let is_open = |&at: &usize| self.timed[at].shows_data && !self.timed[at].is_complete;
+        (is_seen || self.is_begun && !self.members.iter().any(is_open)).then_some(blame)
     }
 
     fn blame_of(&self, lasted: u64) -> Option<Blame> {
@@ -130,11 +137,12 @@ impl Waits<'_> {
         let paths: BTreeSet<_> = parts.keys().map(hosts).collect();
         let paces = self.usual.in_operation(&parts, paths.len() == 1);
         let arrivals = self.arrivals();
-        let (on_path, own) = self.critical(&arrivals);
+        let turns = self.turns(&parts, &arrivals);
+        let (on_path, own) = self.critical(&arrivals, &turns);
         // In a tree, others may wait longer than anybody waits for them.
         let only = (self.shape.topology == Topology::Tree && self.shape.are_all_seen).then_some(&on_path);
         let host =
-            self.latest_host((&parts, &arrivals), only).into_iter().chain(own).max_by_key(|owed| owed.lost);
+            self.latest_host((&parts, &arrivals, &turns), only).into_iter().chain(own).max_by_key(Owed::lost);
         let speed = self.speed.filter(|_| self.shape.are_all_seen && !paces.is_even);
         let round_trip = self.round_trip();
         let lost = |part: &Part| {
@@ -154,8 +162,9 @@ impl Waits<'_> {
         // Where links carry unlike loads, what a slow path lost is an estimate.
         let is_by_pace = |lost: &Lost| lost.slow > lost.all() / 2;
         let worth = |(lost, connection): &(Lost, usize)| match speed.is_some() && is_by_pace(lost) {
-            // The acknowledgements of small requests wait for each other: some round trips say nothing of a path.
-            _ if is_by_pace(lost) && lost.slow < self.short(*connection) => false,
+            // The acknowledgements of small requests wait for each other: some round trips say nothing of a path. Those that are usual: a slow path
+            // has longer ones.
+            _ if is_by_pace(lost) && lost.slow < round_trip.saturating_mul(ROUND_TRIPS) => false,
             true => {
                 lost.all().saturating_mul(WORTH_OF_ESTIMATE) >= lasted && !self.is_usual(&all, *connection)
             }
@@ -163,7 +172,7 @@ impl Waits<'_> {
         };
         let path = path.filter(worth);
         let by_path = path.map_or(0, |(lost, _)| lost.all());
-        let by_host = host.as_ref().map_or(0, |owed| owed.lost);
+        let by_host = host.as_ref().map_or(0, Owed::lost);
         if by_host.max(by_path).saturating_mul(WORTH) < lasted || by_host.max(by_path) == 0 {
             return None;
         }
@@ -172,7 +181,7 @@ impl Waits<'_> {
             (Some(Owed { longest, .. }), _) if by_host >= by_path && !self.shape.is_seen(longest.host) => {
                 None
             }
-            (Some(Owed { longest: late, lost, spans }), _) if by_host >= by_path => {
+            (Some(Owed { longest: late, spans }), _) if by_host >= by_path => {
                 let &(sender, receiver) = self.ends.of.get(&self.timed[late.at].connection)?;
                 let peer = self.ends.names.get(if late.is_sender { receiver } else { sender }).cloned();
                 let rank = self.ends.names.get(late.host)?.clone();
@@ -183,7 +192,7 @@ impl Waits<'_> {
                     rank,
                     peer,
                     queue_pair: None,
-                    lost,
+                    lost: by_host,
                     spans,
                 })
             }
@@ -209,12 +218,13 @@ impl Waits<'_> {
 
     /// The requests that the end of the operation waited for: back from the last one along the waits. And the host that took longest for what it did
     /// between these, with the longest such time, and all of it.
-    fn critical(&self, arrivals: &Arrivals) -> (BTreeSet<usize>, Option<Owed>) {
+    fn critical(&self, arrivals: &Arrivals, turns: &Turns) -> (BTreeSet<usize>, Option<Owed>) {
         let mut own: BTreeMap<usize, Owed> = BTreeMap::new();
         let mut path = BTreeSet::new();
         let same_before =
             |one: &Timed| one.before.filter(|&before| self.timed[before].operation == one.operation);
         let mut add = |late: Late| {
+            let late = turns.beyond(late);
             if late.ns() >= self.short(self.timed[late.at].connection) && late.ns() > 0 {
                 own.entry(late.host).and_modify(|owed| owed.add(late)).or_insert_with(|| Owed::of(late));
             }
@@ -226,22 +236,15 @@ impl Waits<'_> {
             let Some(&(sender, receiver)) = self.ends.of.get(&one.connection) else { break };
             let (held, to) = (self.held_answer(at), one.end);
             if held > 0 {
-                add(Late {
-                    at,
-                    host: receiver,
-                    is_sender: false,
-                    from: to.saturating_sub_unsigned(held),
-                    to,
-                });
+                let from = to.saturating_sub_unsigned(held);
+                add(Late { at, host: receiver, is_sender: false, from, to });
             }
             let [by_receiver, by_sender] =
                 [one.time.receiver_late_ns, one.time.sender_late_ns.or(one.time.late_ns)]
                     .map(Option::unwrap_or_default);
             let first = one.first.unwrap_or(one.end);
             let latest = |host: usize, is_sent: bool, to: i64| {
-                let all = arrivals.get(&(host, is_sent))?;
-                let until = all.partition_point(|(arrived, _)| *arrived <= to);
-                all[..until].iter().rev().copied().find(|(_, at)| !path.contains(at))
+                self.latest(arrivals, (host, is_sent), to, |other| !path.contains(&other))
             };
             if by_sender.max(by_receiver) <= SHORTEST_WAIT_NS {
                 next = same_before(one);
@@ -279,11 +282,11 @@ impl Waits<'_> {
                 before
             });
         }
-        (path, own.into_values().max_by_key(|owed| owed.lost))
+        (path, own.into_values().max_by_key(Owed::lost))
     }
 
     /// Whether hosts pass on what they got.
-    fn passes_on(&self) -> bool {
+    pub(super) fn passes_on(&self) -> bool {
         matches!(self.shape.topology, Topology::Ring | Topology::Tree)
     }
 
@@ -294,7 +297,7 @@ impl Waits<'_> {
         let Some(way) = ways.and_then(|&way| self.all.ways.get(way as usize)) else { return 0 };
         let here = self.all.pauses.iter().filter(|pause| pause.interface == way.vantage >> 8);
         let spans = union(here.map(|pause| (pause.start_ns, pause.end_ns)), (late.from, late.to));
-        spans.iter().map(|&(from, to)| ns_between(from, to)).sum()
+        length(&spans)
     }
 
     /// For how much of the time from its last packet to its end a request waited for an acknowledgement that the receiver's adapter could not
@@ -313,16 +316,13 @@ impl Waits<'_> {
     /// `only`: of these requests.
     fn latest_host(
         &self,
-        (parts, arrivals): (&BTreeMap<usize, Part>, &Arrivals),
+        (parts, arrivals, turns): (&BTreeMap<usize, Part>, &Arrivals, &Turns),
         only: Option<&BTreeSet<usize>>,
     ) -> Option<Owed> {
         let mut by_host: BTreeMap<(usize, usize), BTreeMap<usize, Late>> = BTreeMap::new();
         let is_meant = |at: &&usize| only.is_none_or(|only| only.contains(at));
-        let firsts: BTreeSet<usize> =
-            parts.values().filter_map(|part| part.members.first().copied()).collect();
         for &at in parts.values().flat_map(|part| &part.members).filter(is_meant) {
-            let is_first = firsts.contains(&at);
-            if let Some(root) = self.late(at).and_then(|late| self.root((late, is_first), arrivals)) {
+            if let Some(root) = self.late(at).and_then(|late| self.root(late, (arrivals, turns))) {
                 let roots = by_host.entry((root.host, self.timed[root.at].connection)).or_default();
                 let known = roots.entry(root.at).or_insert(root);
                 if known.ns() < root.ns() {
@@ -338,7 +338,7 @@ impl Waits<'_> {
                 owed
             }))
         };
-        by_host.into_values().filter_map(all).max_by_key(|owed| owed.lost)
+        by_host.into_values().filter_map(all).max_by_key(Owed::lost)
     }
 
     /// The side that let a request wait longer, if it did longer than round trips explain. A host whose adapter had other data to send was not
@@ -380,8 +380,15 @@ impl Waits<'_> {
     /// What is not late: some round trips of a connection.
     pub(super) fn short(&self, connection: usize) -> u64 {
         let Some(of) = self.all.connections.get(connection) else { return 0 };
-        let of_data = of.data_ways.iter().filter_map(|&way| self.all.ways.get(way as usize)?.round_trip_ns);
-        let round_trip = of.round_trip_to_sender(self.all).into_iter().chain(of_data).max();
+        // Where the answer was seen first at another tap than the packet, it was one way only.
+        let round_trip = |&way: &u32| {
+            let way = self.all.ways.get(way as usize)?;
+            let back = way.peer.and_then(|back| self.all.ways.get(back as usize));
+            let is_one_way = back.is_some_and(|back| back.vantage >> 8 != way.vantage >> 8);
+            Some(way.round_trip_ns?.saturating_mul(if is_one_way { 2 } else { 1 }))
+        };
+        let of_data = of.data_ways.iter().filter_map(round_trip);
+        let round_trip = of.cts_ways.iter().filter_map(round_trip).min().into_iter().chain(of_data).max();
         ns(round_trip.unwrap_or(0)).saturating_mul(ROUND_TRIPS)
     }
 
@@ -400,15 +407,27 @@ impl Waits<'_> {
         arrivals
     }
 
+    /// What a host got, or sent, last of all that is meant until a time.
+    pub(super) fn latest(
+        &self,
+        arrivals: &Arrivals,
+        of: (usize, bool),
+        until: i64,
+        is_meant: impl Fn(usize) -> bool,
+    ) -> Option<(i64, usize)> {
+        let all = arrivals.get(&of)?;
+        let until = all.partition_point(|(arrived, _)| *arrived <= until);
+        all[..until].iter().rev().take(MOST_STEPS).copied().find(|&(_, at)| is_meant(at))
+    }
+
     /// Back along the waits, to the host that waited for nobody; `None` if that leads to data that was only on its way.
-    /// `is_first`: its request is the first one of its connection in the operation.
-    fn root(&self, (late, is_first): (Late, bool), arrivals: &Arrivals) -> Option<Late> {
+    fn root(&self, late: Late, (arrivals, turns): (&Arrivals, &Turns)) -> Option<Late> {
         let (mut late, mut waited_for_nobody) = (late, false);
         let mut seen = BTreeSet::new();
         // Connections of an all to all wait for nothing but their own requests.
         let is_alone = self.shape.topology == Topology::AllToAll;
         if is_alone {
-            waited_for_nobody = is_first || self.timed[late.at].begin <= self.start;
+            waited_for_nobody = turns.firsts.contains(&late.at) || self.timed[late.at].begin <= self.start;
         }
         for _ in 0..if is_alone { 0 } else { MOST_STEPS } {
             if !seen.insert(late.at) {
@@ -416,9 +435,8 @@ impl Waits<'_> {
             }
             // It went on when this was there. In a ring or a tree, a receiver may also have waited until it could pass on what it had.
             let latest = |is_sent: bool| {
-                let all = arrivals.get(&(late.host, is_sent))?;
-                let until = all.partition_point(|(arrived, _)| *arrived <= late.to);
-                all[..until].iter().rev().copied().find(|&(_, at)| at != late.at)
+                let is_it = |other: usize| self.may_need(turns, (late.at, late.is_sender), other);
+                self.latest(arrivals, (late.host, is_sent), late.to, is_it)
             };
             let passes_on = !late.is_sender && self.passes_on();
             let sent = passes_on.then(|| latest(true)).flatten();
@@ -435,40 +453,79 @@ impl Waits<'_> {
             let further = self.late(other).filter(|further| further.ns().saturating_mul(4) >= late.ns());
             late = further?;
         }
-        if waited_for_nobody && let Some(start) = self.starts.and_then(|starts| starts.get(&late.host)) {
-            late.from = late.from.max(late.to.saturating_sub_unsigned(start.gap.max(self.paused(&late))));
+        match self.starts.and_then(|starts| starts.get(&late.host)).filter(|_| waited_for_nobody) {
+            Some(start) => {
+                let own = start.gap.max(self.paused(&late));
+                late.from = late.from.max(late.to.saturating_sub_unsigned(own));
+            }
+            None => late = turns.beyond(late),
         }
         (late.ns() > 0 && late.ns() >= self.short(self.timed[late.at].connection)).then_some(late)
     }
 }
 
+/// What a host did first, and when it was asked for that, if it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Act {
+    did: i64,
+    asked: Option<i64>,
+}
+
+/// The length of times that do not overlap.
+pub(super) fn length(spans: &[(i64, i64)]) -> u64 {
+    spans.iter().map(|&(from, to)| ns_between(from, to)).fold(0, u64::saturating_add)
+}
+
 /// How each host began each operation: the half of them that was faster took no longer from the one before. A host that ended later begins later, and
 /// is not late for that. None of the first operation.
 pub(super) fn starts(timed: &[Timed], ends: &Ends, operations: &[Vec<usize>]) -> Vec<BTreeMap<usize, Start>> {
-    let mut before: BTreeMap<usize, i64> = BTreeMap::new();
+    // Whether a host's last data must have arrived before it goes on, or is sent by its adapter meanwhile, nobody knows: it is late only if both say so.
+    let mut before: [BTreeMap<usize, i64>; 2] = Default::default();
     let mut all = Vec::new();
     for members in operations {
-        let (mut first, mut last) = (BTreeMap::<usize, i64>::new(), BTreeMap::<usize, i64>::new());
+        let mut first: BTreeMap<usize, Act> = BTreeMap::new();
+        let mut last: [BTreeMap<usize, i64>; 2] = Default::default();
+        let begin = members.iter().map(|&at| timed[at].begin).min().unwrap_or(i64::MIN);
         for one in members.iter().map(|&at| &timed[at]) {
             let Some(&(sender, receiver)) = ends.of.get(&one.connection) else { continue };
-            for (host, did) in [(receiver, one.cts), (sender, one.first)] {
+            // Elements that were there before it began say nothing of how its hosts began it.
+            let cts = one.cts.filter(|&cts| cts >= begin);
+            for (host, did, asked) in [(receiver, cts, None), (sender, one.first, cts)] {
                 if let Some(did) = did {
-                    first.entry(host).and_modify(|known| *known = did.min(*known)).or_insert(did);
+                    let act = Act { did, asked };
+                    first.entry(host).and_modify(|known| *known = act.min(*known)).or_insert(act);
                 }
-                last.entry(host).and_modify(|known| *known = one.end.max(*known)).or_insert(one.end);
+                let handed = if host == sender { one.first.unwrap_or(one.end) } else { one.end };
+                for (last, ended) in last.iter_mut().zip([one.end, handed]) {
+                    last.entry(host).and_modify(|known| *known = ended.max(*known)).or_insert(ended);
+                }
             }
         }
-        let gap = |host: &usize, first: i64| Some(ns_between(*before.get(host)?, first));
-        let mut gaps: Vec<u64> = first.iter().filter_map(|(host, first)| gap(host, *first)).collect();
-        gaps.sort_unstable();
-        let usual = gaps.get(gaps.len().saturating_sub(1) / 2).copied().unwrap_or(0);
-        let start = first.values().copied().min().unwrap_or(0);
-        let of = |(host, first): (&usize, &i64)| {
-            let gap = gap(host, *first)?.saturating_sub(usual);
-            Some((*host, Start { gap, carried: ns_between(start, *first).saturating_sub(gap) }))
-        };
-        all.push(first.iter().filter_map(of).collect());
-        before.extend(last);
+        let start = first.values().map(|act| act.did).min().unwrap_or(0);
+        let mut found: BTreeMap<usize, Start> = BTreeMap::new();
+        for before in &before {
+            let gap = |host: &usize, first: &Act| Some(ns_between(*before.get(host)?, first.did));
+            // Who only answered says nothing of how long others take.
+            let of_itself = first.iter().filter(|(_, first)| first.asked.is_none());
+            let mut gaps: Vec<u64> = of_itself.filter_map(|(host, first)| gap(host, first)).collect();
+            gaps.sort_unstable();
+            let usual = gaps.get(gaps.len().saturating_sub(1) / 2).copied().unwrap_or(0);
+            for (host, first) in &first {
+                // When it would have begun, if not for reasons of its own; and who answers waits until it is asked.
+                let Some(due) = before.get(host).map(|ended| ended.saturating_add_unsigned(usual)) else {
+                    continue;
+                };
+                let own = first.asked.map_or(due, |asked| asked.max(due));
+                let carried = ns_between(start, due.min(first.did));
+                let start = Start { gap: ns_between(own, first.did), carried };
+                let known = found.entry(*host).or_insert(start);
+                if start.gap < known.gap {
+                    *known = start;
+                }
+            }
+        }
+        all.push(found);
+        before.iter_mut().zip(last).for_each(|(before, last)| before.extend(last));
     }
     all
 }
