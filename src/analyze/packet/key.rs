@@ -239,12 +239,6 @@ pub(crate) fn value(address: Address) -> (u8, Wide) {
     }
 }
 
-/// The virtual network of the tunnel that a packet is in, as [`Key::vni`] has it.
-pub(crate) fn vni_of(d: &Dissection<'_>) -> Option<u32> {
-    let vni = if d.tunnel_depth() > 0 { vni(d) } else { 0 };
-    (vni != 0).then_some(vni & (VXLAN - 1))
-}
-
 #[cold]
 fn vni(d: &Dissection<'_>) -> u32 {
     let at = |kind| d.offset(kind).and_then(|at| d.frame().get(at..));
