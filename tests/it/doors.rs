@@ -121,7 +121,8 @@ fn known(options: &Options, path: &str, time: &impl Fn(u64, i64) -> i64) -> (Rep
     let mut analysis = Analysis::with(options.clone(), Notes::every(1 << 20));
     at_times(path, time, |_, record| analysis.push(record));
     let ended = analysis.end();
-    (ended.report().collect(), Annotations::new(ended, options.dissect))
+    let report = ended.report().collect();
+    (report, Annotations::new(ended, options.dissect))
 }
 
 /// Frames that are stamped before the first one of their flow are of it, and one frame begins it, whatever others have its time.
