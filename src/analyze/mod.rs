@@ -42,8 +42,8 @@ pub use engine::{StateError, is_state};
 #[cfg(feature = "arrow")]
 pub(crate) use model::identity;
 pub use model::{
-    Address, Class, Event, Files, FlowId, FlowUid, KnownConnection, KnownDevice, KnownLink, LinkEnd, Links,
-    Options, QosMap, Space, StormProfile, Trigger, TrimProfile, Trust,
+    Address, Application, Class, Event, Files, FlowId, FlowUid, KnownConnection, KnownDevice, KnownLink,
+    LinkEnd, Links, Options, QosMap, Space, StormProfile, Trigger, TrimProfile, Trust,
 };
 pub(crate) use packet::key::Key as FlowKey;
 pub use packet::{EncapPacket, Facts, FastPacket, Glimpse};

@@ -17,6 +17,7 @@ use crate::{
 pub use crate::{
     dissect::Address,
     report::{Class, Trigger},
+    upper::Application,
 };
 
 pub use links::{KnownDevice, KnownLink, LinkEnd, Links};

@@ -165,14 +165,14 @@ pub(super) fn each_report(
         _ => {
             let found = match parts {
                 [path] if input::is_stream(path) => input::streamed(path).with_context(|| name.clone())?,
-                _ => input::try_open(parts).map(input::Streamed::Capture),
+                _ => input::try_open(parts).map(|source| input::Streamed::Capture(Box::new(source))),
             };
             let mut source = match found {
                 None => return Ok(false),
                 Some(input::Streamed::Text(text)) => return each_in(&name, &text, see),
                 Some(input::Streamed::Capture(source)) => source,
             };
-            let (ended, is_all) = tracking.follow(&mut source)?;
+            let (ended, is_all) = tracking.follow(&mut *source)?;
             see(name, &ended.report());
             return Ok(is_all);
         }

@@ -157,7 +157,7 @@ pub(super) fn open(path: &Path) -> Result<Reader, capture::Error> {
 pub(super) enum Streamed {
     /// JSON.
     Text(String),
-    Capture(Series),
+    Capture(Box<Series>),
 }
 
 /// What a stream has, by its first byte; `None` where it is a capture that cannot be read, which is printed.
@@ -175,7 +175,7 @@ pub(super) fn streamed(path: &Path) -> io::Result<Option<Streamed>> {
         return if read as u64 > LONGEST_TEXT { Err(too_long()) } else { Ok(Some(Streamed::Text(text))) };
     }
     match Reader::from_read(all, &path.display().to_string()) {
-        Ok(reader) => Ok(Some(Streamed::Capture(Series::with(reader, [])))),
+        Ok(reader) => Ok(Some(Streamed::Capture(Box::new(Series::with(reader, []))))),
         Err(error) => {
             say(format_args!("{error}"));
             Ok(None)

@@ -255,7 +255,7 @@ impl Commands {
                 of.ended.is_none() && of.client_qp == Some(req.local_qpn().0)
             };
             // One that is repeated, and comes late.
-            if self.named.of((src, req.local_comm_id().0)).filter(is_set_up).is_some() {
+            if self.named.repeated((src, req.local_comm_id().0), time).filter(is_set_up).is_some() {
                 return;
             }
             self.requests.add(
@@ -274,7 +274,8 @@ impl Commands {
             let Some(protocol) = application.protocol().filter(|&is| is_followed(is)) else { return };
             let to = Key { src: dst, dst: src, qp: rep.local_qpn().0 };
             if let Some(at) = self.add(to, (protocol, by), time, frame) {
-                self.named.add([(dst, rep.remote_comm_id().0), (src, rep.local_comm_id().0)], at);
+                let sides = [(dst, rep.remote_comm_id().0), (src, rep.local_comm_id().0)];
+                self.named.add(sides, at, time);
                 self.bind(at, request.qp, time);
                 let back = Key { src, dst, qp: request.qp };
                 for (key, psn) in [(to, rep.starting_psn()), (back, request.first_psn)] {

@@ -51,19 +51,23 @@ impl Ending {
     }
 }
 
-/// The connections whose set-up was captured, by the numbers that each side gave them.
+/// The connections whose set-up was captured, by the numbers that each side gave them, and when each was set up.
 #[derive(Debug, Default)]
-pub(crate) struct Named(HashMap<(Address, u32), usize, RandomState>);
+pub(crate) struct Named(HashMap<(Address, u32), (usize, i64), RandomState>);
 
 impl Named {
     /// The connection `at` has these numbers at its two sides.
-    pub(crate) fn add(&mut self, sides: [(Address, u32); 2], at: usize) {
-        self.0.extend(sides.map(|side| (side, at)));
+    pub(crate) fn add(&mut self, sides: [(Address, u32); 2], at: usize, time: i64) {
+        self.0.extend(sides.map(|side| (side, (at, time))));
     }
 
-    /// The connection that has this number at this side.
-    pub(crate) fn of(&self, side: (Address, u32)) -> Option<usize> {
-        self.0.get(&side).copied()
+    /// The connection of which a request with this number may be a late repetition: it has the number at this side, and was set up not
+    /// long ago. Later ones set up another, as after a crash of the side that asks.
+    pub(crate) fn repeated(&self, side: (Address, u32), time: i64) -> Option<usize> {
+        /// Linux sends a request 16 times, 4.3 s apart.
+        const LONGEST: u64 = 70_000_000_000;
+        let &(at, since) = self.0.get(&side)?;
+        (time.abs_diff(since) <= LONGEST).then_some(at)
     }
 
     /// The connection that a message of the connection manager ends, and who wanted that: by the numbers of its set-up, else by the queue
@@ -75,7 +79,7 @@ impl Named {
         by_queue_pair: impl Fn(Key) -> Option<usize>,
     ) -> Option<(usize, Address)> {
         let named =
-            |[own, other]: [u32; 2]| self.0.get(&(dst, other)).or_else(|| self.0.get(&(src, own))).copied();
+            |[own, other]: [u32; 2]| Some(self.0.get(&(dst, other)).or_else(|| self.0.get(&(src, own)))?.0);
         if let Some(dreq) = d.get::<CmDreq>() {
             let at = named([dreq.local_comm_id().0, dreq.remote_comm_id().0]);
             let at = at.or_else(|| by_queue_pair(Key { src, dst, qp: dreq.remote_qpn().0 }));

@@ -187,7 +187,7 @@ impl Commands {
                 of.ended.is_none() && of.host_qp == Some(request.host_qp)
             };
             // One that is repeated, and comes late.
-            if self.named.of((src, req.local_comm_id().0)).filter(is_set_up).is_some() {
+            if self.named.repeated((src, req.local_comm_id().0), time).filter(is_set_up).is_some() {
                 return;
             }
             self.requests.add(src, req.local_comm_id().0, request);
@@ -198,7 +198,7 @@ impl Commands {
             let to = Key { src: dst, dst: src, qp: controller_qp };
             let sides = [(dst, rep.remote_comm_id().0), (src, rep.local_comm_id().0)];
             if let Some(at) = self.add_queue(to, time, frame) {
-                self.named.add(sides, at);
+                self.named.add(sides, at, time);
                 let of = &mut self.queues[at];
                 (of.is_proved, of.number, of.entries) = (true, Some(request.queue), Some(request.entries));
                 of.controller_id = request.controller_id;

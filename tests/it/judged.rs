@@ -24,6 +24,11 @@ fn stream<'a>(report: &'a Value, qp: u64, side: &str) -> &'a Value {
     &flows.iter().find(|flow| flow["dest_qp"] == qp).unwrap()[side]
 }
 
+/// Packets of this class: JSON has none of which there are none.
+fn class(stream: &Value, name: &str) -> u64 {
+    stream["classes"].as_object().unwrap().get(name).map_or(0, |packets| packets.as_u64().unwrap())
+}
+
 fn bounds(stream: &Value, place: &str) -> [u64; 2] {
     [0, 1].map(|at| stream["losses"][place][at].as_u64().unwrap())
 }
@@ -140,7 +145,7 @@ fn gave_up_while_the_application_posts() {
 #[test]
 fn a_number_used_anew_counts_from_anywhere() {
     let report = judged("number-used-anew.pcap");
-    assert_eq!(stream(&report, 0x900, "requests")["classes"]["late_original"], 0);
+    assert_eq!(class(stream(&report, 0x900, "requests"), "late_original"), 0);
 }
 
 /// All queue pairs begin at PSN 0, as NCCL's do: the port that both ends have tells which NAK is whose from the first packet on.
@@ -157,7 +162,7 @@ fn pairs_by_one_port_of_both_ends() {
 #[test]
 fn an_acknowledgement_after_a_nak_of_its_psn_is_new() {
     let report = judged("atomic-after-nak.pcap");
-    assert_eq!(stream(&report, 0x100, "responses")["classes"]["repeated_ack"], 0);
+    assert_eq!(class(stream(&report, 0x100, "responses"), "repeated_ack"), 0);
 }
 
 /// A pass of repetitions that lost some again fills holes sooner than a round trip: these are no late packets.
@@ -166,7 +171,7 @@ fn a_pass_fills_its_holes() {
     let report = judged("pass-with-gaps.pcap");
     assert!(!findings(&report).contains(&"reorder"));
     let requests = stream(&report, 0x900, "requests");
-    assert_eq!((&requests["classes"]["late_original"], &requests["retransmits"]), (&0.into(), &331.into()));
+    assert_eq!((class(requests, "late_original"), class(requests, "retransmission")), (0, 331));
 }
 
 /// A copy behind a NAK looks like a fast reaction to it: that makes no timeouts of the reactions to all other NAKs.
@@ -183,7 +188,7 @@ fn one_fast_reaction_makes_no_timeouts() {
 fn naks_of_one_direction_are_found() {
     let report = judged("naks-only.pcap");
     assert_eq!(findings(&report), ["naks.one_way"]);
-    assert_eq!(report["findings"][0]["count"], 14);
+    assert!(report["findings"][0]["text"].as_str().unwrap().contains("14 NAKs"));
 }
 
 /// Without the other direction, what comes again from a gap on, or alone and by its identification later than what is behind it, was lost

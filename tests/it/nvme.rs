@@ -605,7 +605,8 @@ fn a_slow_network_behind_the_tap_is_said() {
     assert!(!told(&simulated(&["pauses"])));
 }
 
-/// A number that is used again without a response in the capture: the command is counted, and no other one is wrong for it.
+/// A number that is used again without a response in the capture: the command is counted, and no other one is wrong for it. The numbers of
+/// the Writes behind frame 565 are used once more from frame 698 on; those at the end of the capture are not.
 #[test]
 fn a_number_that_is_used_again_had_a_response() {
     let is_answer = |d: &Dissection<'_>| {
@@ -616,7 +617,7 @@ fn a_number_that_is_used_again_had_a_response() {
     let whole = report(CAPTURE, usize::MAX, |_, _| true);
     let mut dropped = 0;
     let all = report(CAPTURE, usize::MAX, |number, d| {
-        let is_lost = number > 2000 && dropped < 3 && is_answer(d);
+        let is_lost = number > 565 && dropped < 3 && is_answer(d);
         dropped += u32::from(is_lost);
         !is_lost
     });
@@ -625,6 +626,8 @@ fn a_number_that_is_used_again_had_a_response() {
         of(|queue| queue.completed) + of(|queue| queue.unanswered) + of(|queue| queue.unseen_responses)
     };
     assert_eq!((dropped, sum(&all)), (3, sum(&whole)));
-    assert!(all.queues.iter().any(|queue| queue.unseen_responses > 0), "{:#?}", all.queues);
-    assert!(all.findings.iter().any(|text| text.contains("used the numbers of")), "{:?}", all.findings);
+    let unseen: Vec<_> = all.queues.iter().map(|queue| (queue.unanswered, queue.unseen_responses)).collect();
+    assert_eq!(unseen, [(0, 0), (0, 0), (0, 3)]);
+    let is_told = |text: &String| text.contains("used the numbers of 3 commands");
+    assert!(all.findings.iter().any(is_told), "{:?}", all.findings);
 }

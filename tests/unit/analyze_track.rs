@@ -110,7 +110,7 @@ fn requests_that_are_expected_are_taken_as_others_are() {
                 operation: shape.operation.expect("a SEND"),
                 position: shape.position,
                 message_bytes: None,
-                was_due: false,
+                una_before: None,
             };
             if short.expects(facts, &ids) {
                 short.take_expected(facts, shape, frame as u64, &ids, &config());
@@ -204,7 +204,7 @@ fn reads_in_disorder_are_found() {
         let facts = packet(Opcode::RC_SEND_ONLY, psn, 7, frame as i64 * 1_000);
         let packet = Packet::of(&facts.facts(), frame);
         let (position, message_bytes) = (Position::Only, Some(4 * 256));
-        let mut request = Request { packet, operation, position, message_bytes, was_due: false };
+        let mut request = Request { packet, operation, position, message_bytes, una_before: None };
         requests.on_request(&mut request, &ids, &config(), &mut resolved);
     }
     let base = requests.seq.base;
@@ -242,7 +242,7 @@ fn requests_learn_of_responses_that_waited_as_of_others() {
                     operation: Operation::ReadRequest,
                     position: Position::Only,
                     message_bytes: Some((n - from) * 1024),
-                    was_due: false,
+                    una_before: None,
                 };
                 for requests in [&mut short, &mut general] {
                     requests.on_request(&mut request, &ids, &config(), &mut resolved);

@@ -127,9 +127,10 @@ impl Interval {
             sum.naks = syndrome.is_nak() as u64;
         } else {
             (sum.payload_bytes, sum.goodput_bytes) = (packet.payload() as u64, place.goodput as u64);
-            let of_class = Interval::of_class(place.class);
-            sums! { sum += of_class: retransmits, out_of_order }
         }
+        // Acknowledgements come late, too.
+        let of_class = Interval::of_class(place.class);
+        sums! { sum += of_class: retransmits, out_of_order }
         sum
     }
 

@@ -7,14 +7,13 @@ use serde_json::Value;
 use super::super::{collectives, commands, fabric, list, nvme};
 use super::{finding, note, opcode, syndromes, table, tables};
 use rdmawire::{
-    analyze::FindingKind,
+    analyze::{Application, FindingKind},
     counters::{COUNTERS, Vendor},
     dissect::Problem,
     gate::Figure,
     grammar::print::plural,
     opcode::Opcode,
     report::{LABELS, Label, html, schema, text},
-    upper::Application,
     wire::{Kind, Show},
 };
 

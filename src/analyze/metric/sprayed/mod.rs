@@ -618,7 +618,14 @@ impl Sprayed {
         let is_behind = self.cause.is_some_and(|cause| slot.time.wrapping_sub(cause) as i32 > 0);
         let usual =
             slot.way().filter(|_| is_behind).and_then(|at| self.ways.get_mut(at).tally.rtts.spread()[1]);
-        let is_early = !is_of_last && (took < shortest * 3 / 4 || usual.is_some_and(|usual| took < usual));
+        // Where those of its path are much alike, it is.
+        let mut is_steady = || {
+            let [least, mean, _] =
+                slot.way().map_or([None; 3], |at| self.ways.get_mut(at).tally.rtts.spread());
+            least.zip(mean).is_some_and(|(least, mean)| mean <= least + least / 8)
+        };
+        let is_sooner = took < shortest * 3 / 4 || took < shortest && is_steady();
+        let is_early = !is_of_last && (is_sooner || usual.is_some_and(|usual| took < usual));
         let Some(slot) = self.slot(x) else { return };
         let is_new = !slot.has(ARRIVED);
         let is_lost = slot.has(LOST_AFTER) && is_new;

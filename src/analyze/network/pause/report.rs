@@ -81,10 +81,12 @@ impl PausedTime {
 
 /// Forgets times of pauses that are mostly shorter than two steps of the clock. Returns whether there are such.
 fn forget_coarse(rows: &mut [Pause], step_ns: u64) -> bool {
+    /// Of shorter steps, what is cut off one pause is added to another.
+    const FINE_NS: u64 = 10_000;
     const TIMES: [&str; 4] = ["paused_ns", "longest_ns", "duty_ratio", "ledger"];
     let is_coarse = |row: &&mut Pause| {
         let steps = row.intervals.map(|intervals| intervals.saturating_mul(2).saturating_mul(step_ns));
-        step_ns > 1 && steps.zip(row.paused_ns).is_some_and(|(steps, paused)| steps > paused)
+        step_ns >= FINE_NS && steps.zip(row.paused_ns).is_some_and(|(steps, paused)| steps > paused)
     };
     let mut any = false;
     for row in rows.iter_mut().filter(is_coarse) {
@@ -116,7 +118,10 @@ impl Pauses {
                 row.why.insert("after_marks".into(), Reason::NotEct);
             }
         }
+        // The times of a few frames may all be round by chance.
+        const FEW: u64 = 64;
         let step = capture.timestamp_resolution_ns.max(capture.timestamp_batch_ns).unwrap_or(0);
+        let step = if capture.packets < FEW { 0 } else { step };
         let is_coarse = forget_coarse(&mut rows, step);
         let number = |source: &PauseSource| self.sources.iter().position(|known| known == source);
         let numbers: Vec<_> = sources.iter().map(|source| number(source).map(|at| at as u8)).collect();

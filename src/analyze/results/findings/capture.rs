@@ -11,9 +11,9 @@ use super::{
 };
 use crate::analyze::metric::paths::planes;
 use crate::report::{
-    Affected, CollectiveCause, Congestion, DcbxPort, EcnCleared, FlowPath, Head, Incast, MarkedFlow,
-    MrcConnection, NotDecoded, OneSided, PathState, Pause, PauseCulprit, PauseViolations, Reason, SlowFlow,
-    Space, TimeCause, TimeShare, UetContext, UetCount, UetCounted, UetMode,
+    Affected, CollectiveCause, Congestion, DcbxPort, FlowPath, Head, Incast, MarkedFlow, MrcConnection,
+    NotDecoded, OneSided, PathState, Pause, PauseCulprit, PauseViolations, Reason, SlowFlow, Space,
+    TimeCause, TimeShare, UetContext, UetCount, UetCounted, UetMode,
     units::{bits, bytes, count, duration, percent, priority, several},
 };
 
@@ -1032,21 +1032,9 @@ pub(super) fn rewritten(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnM
 
 pub(super) fn ecn_cleared(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
     let qos = &head.qos;
-    let affected = |one: &EcnCleared| Affected {
-        flow: one.flow,
-        count: [one.packets; 2],
-        time_lost_ns: None,
-        loss_episodes: None,
-    };
-    if qos.ecn_cleared_count > 0 {
-        let packets = qos.ecn_cleared.iter().map(|one| one.packets).sum();
-        let text = format!(
-            "{}: data that is ECN-capable at the first tap is not at a later one",
-            several(qos.ecn_cleared_count, "flow")
-        );
-        let flows = qos.ecn_cleared.iter().take(MAX_SLOW).map(affected).collect();
-        say(Seen { flows: (flows, qos.ecn_cleared_count), ..Seen::new(packets, text) });
-    }
+    let flows: Vec<usize> = qos.ecn_cleared.iter().map(|one| one.flow).collect();
+    let what = "data that is ECN-capable at the first tap, and not at a later one";
+    of_class(&flows, qos.ecn_cleared_count, what, say);
 }
 
 /// The two ends of a link, where neither takes over what the other one says.

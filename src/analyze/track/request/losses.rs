@@ -404,12 +404,6 @@ impl Requests {
         {
             self.none_is_proved(Place::Downstream);
         }
-        // Nor is what was asked for and never seen: the capture may have missed one that was late behind the tap.
-        if let Some(trouble) = self.trouble.get()
-            && trouble.late_behind.saturating_mul(8) > trouble.lost_behind_sure + trouble.asked_unseen
-        {
-            self.none_is_proved(Place::Upstream);
-        }
         let late = self.counts.of(Class::LateOriginal) + self.counts.of(Class::Ambiguous);
         let latest = self.latest_ns();
         // Nothing comes as late as an answer could make it come: what was late and what was retransmitted are told apart, but for one in many.
