@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     analyze::model::Address,
-    report::{Capture, Congestion, Pause, PauseCulprit, PauseFault, PauseTree, Reason, Summary},
+    report::{Capture, Congestion, Pause, PauseCulprit, PauseEnd, PauseFault, PauseTree, Reason, Summary},
 };
 
 /// The sections about pauses, and what the verdict on flows needs to know of their rows.
@@ -85,7 +85,10 @@ fn forget_coarse(rows: &mut [Pause], step_ns: u64) -> bool {
     const FINE_NS: u64 = 10_000;
     const TIMES: [&str; 4] = ["paused_ns", "longest_ns", "duty_ratio", "ledger"];
     let is_coarse = |row: &&mut Pause| {
-        let steps = row.intervals.map(|intervals| intervals.saturating_mul(2).saturating_mul(step_ns));
+        // What the capture's end cuts off is short whatever the clock.
+        let cut = row.ended.get(&PauseEnd::CaptureEnd).copied().unwrap_or(0);
+        let ended = row.intervals.map(|intervals| intervals.saturating_sub(cut)).filter(|&ended| ended > 0);
+        let steps = ended.map(|ended| ended.saturating_mul(2).saturating_mul(step_ns));
         step_ns >= FINE_NS && steps.zip(row.paused_ns).is_some_and(|(steps, paused)| steps > paused)
     };
     let mut any = false;

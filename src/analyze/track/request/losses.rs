@@ -218,8 +218,7 @@ impl Requests {
         let skipped = self.skipped();
         let sure = if self.misses(config) { 0 } else { self.sure_of_skipped(config) };
         self.counts.lost(Place::Upstream, sure, skipped);
-        let [proved, _] = self.counts.lost_at(Place::Upstream).get();
-        if self.misses(config) || proved == 0 {
+        if self.is_passed_over() {
             // What the responder did not ask for, it had.
             let asked = self.trouble.get().map_or(0, |trouble| trouble.skipped_asked);
             self.counts.lost(Place::Capture, 0, skipped.saturating_sub(asked));
