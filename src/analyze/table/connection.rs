@@ -298,6 +298,8 @@ impl Connections {
         list.take_out_paired(flows, (lids, &key), &mut self.listed);
         let mut best: Option<(u32, PairedBy, FlowId)> = None;
         let mut second = 0;
+        // Those that will soon send this PSN, and have the port that follows from both queue pairs; and whether one has the port that sent it already.
+        let (mut early, mut has_sent_port) = ((0, None), false);
         let wanted = Wanted::of(&key, psn, exact);
         let now = InVain { grown: list.grown, port: port.unwrap_or_default() };
         let is_in_vain = self.in_vain.get(id.0 as usize) == Some(&now);
@@ -315,10 +317,14 @@ impl Connections {
                 return true;
             }
             let fits_port = has_port && candidate.path_tags.has_port(formula);
-            let of_psn = evidence_of_psn(&candidate.requests, psn, exact);
-            // Where answers are stamped by another clock, they may come before what they answer.
-            let is_early = || fits_port && !exact && is_soon_sent(&candidate.requests, psn);
-            let Some(mut bits) = of_psn.or_else(|| is_early().then_some(0)) else { return true };
+            let Some(mut bits) = evidence_of_psn(&candidate.requests, psn, exact) else {
+                // Where answers are stamped by another clock, they may come before what they answer.
+                if fits_port && !exact && is_soon_sent(&candidate.requests, psn) {
+                    early = (early.0 + 1, Some(other));
+                }
+                return true;
+            };
+            has_sent_port |= port.is_some_and(|port| candidate.path_tags.has_port(port));
             let mut by = PairedBy::Psn;
             if fits_port {
                 bits += 28;
@@ -333,6 +339,12 @@ impl Connections {
             }
             true
         });
+        if let (1, Some(other)) = early
+            && !has_sent_port
+        {
+            self.join(flows, id, other, PairedBy::UdpPort, 28);
+            return;
+        }
         // Evidence of several responses adds up only as far as each could have been chance.
         if let Some((bits, by, other)) = best
             && bits >= ENOUGH_BITS
@@ -670,18 +682,24 @@ impl Unpaired {
         port: Option<u16>,
     ) -> Option<(u32, FlowId)> {
         let key = flows.flows.get(id.0 as usize)?.key;
-        let (mut fitting, mut others) = (None, false);
-        for member in self.members.iter().filter(|member| member.id != id) {
+        let mut ports = Vec::with_capacity(self.members.len());
+        let mut fitting = None;
+        for member in &self.members {
             let Some(flow) = flows.flows.get(member.id.0 as usize) else { continue };
-            match flow.path_tags.only_port() {
-                _ if !is_unpaired(flow, lids, &key) => {}
-                None => return None,
-                Some(other) if port != Some(other) => others = true,
-                Some(_) if fitting.is_some() || !lids.are_opposite(&flow.key, &key) => return None,
-                Some(_) => fitting = Some(member.id),
+            if !is_unpaired(flow, lids, &key) {
+                continue;
+            }
+            let (own, is_back) = (flow.path_tags.only_port()?, lids.are_opposite(&flow.key, &key));
+            ports.push((own, is_back));
+            if is_back && port == Some(own) {
+                fitting = Some(member.id);
             }
         }
-        let other = fitting.filter(|_| others)?;
+        // Where several have one port in a direction, that both ends have it tells nothing.
+        ports.sort_unstable();
+        let is_each_once = ports.windows(2).all(|two| two[0] != two[1]);
+        let others = ports.iter().any(|&(other, _)| port != Some(other));
+        let other = fitting.filter(|_| is_each_once && others)?;
         let requests = &flows.flows.get(other.0 as usize)?.requests;
         if !requests.seq.is_started() {
             return None;
