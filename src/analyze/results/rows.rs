@@ -368,7 +368,7 @@ fn lost_responses(flow: &Flow, peer: Option<&Flow>) -> Lost {
     let mut losses = counts.losses();
     let (atomics, acks) = (flow.responses.atomics(), flow.responses.acks_seen);
     if atomics > 0 {
-        let unanswered = peer.map_or(u64::MAX, |peer| peer.requests.sent_again_or_waiting());
+        let unanswered = peer.map_or(u64::MAX, |peer| peer.requests.atomics_again_or_waiting());
         losses[Place::Downstream as usize].add(0, atomics.min(unanswered));
         losses[Place::Upstream as usize].add(0, peer.map_or(0, |_| unanswered));
     } else if acks == counts.packets {

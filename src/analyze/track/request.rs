@@ -316,7 +316,7 @@ impl Requests {
     /// After a silence as long as a timeout, the packet may have been sent before, and lost.
     #[inline(never)]
     fn after_silence(&mut self, id: Option<u16>, ids: &IdOrder) {
-        self.counts.lost_perhaps(unseen(id, ids).clamp(1, self.burst()));
+        self.counts.lost_perhaps(1, unseen(id, ids).clamp(1, self.burst()));
     }
 
     /// Takes a request. Returns its class; `None` if it is undecided: then the verdict comes in `resolved` later.
@@ -443,10 +443,10 @@ impl Requests {
             Class::Retransmission => self.again(request, &step, silent, config),
             Class::Ambiguous => self.counts.ambiguous(),
             Class::NewAfterGap | Class::New if step.unseen > 0 => {
-                self.counts.lost_perhaps(step.unseen.min(self.burst()))
+                self.counts.lost_perhaps(1, step.unseen.min(self.burst()))
             }
             // After a silence as long as a timeout: sent before, perhaps, and lost.
-            Class::New if silent > context.timeout_ns => self.counts.lost_perhaps(1),
+            Class::New if silent > context.timeout_ns => self.counts.lost_perhaps(1, 1),
             _ => {}
         }
         self.counts.decided(class, step.evidence);

@@ -64,6 +64,8 @@ pub(crate) struct Data {
     /// The PSN that the requester expects, if it sees the packets as the tap does. It takes responses in order only.
     expected: u64,
     skipped: u64,
+    /// PSNs among them that no READ asked for.
+    skipped_others: u64,
     /// Losses before the tap that the order of responses which come again proves, and nothing else.
     sure_by_order: u64,
     /// Responses that may have been lost before the tap behind the last one that came, when READs were requested again: they came since, and
@@ -424,6 +426,11 @@ impl Responses {
             },
             resolved,
         );
+        if let Some(requests) = requests.filter(|_| !step.left_out.is_empty()) {
+            let all = step.left_out.end - step.left_out.start;
+            let due: u64 = asked_for(requests, step.left_out.clone()).map(|part| part.end - part.start).sum();
+            self.read.skipped_others += all - due;
+        }
         if let Some(lag) = step.repeated {
             self.read.repeated.push(step.x, step.x + 1, lag, (*p, position));
             return None;
@@ -702,6 +709,7 @@ impl Responses {
         self.read.seq.finish(&context, resolved);
         self.settle(&resolved[began..], None, config);
         let skipped = self.read.skipped + self.read.seq.rare.pass_holes_left;
+        let skipped = skipped.saturating_sub(self.read.skipped_others);
         // Only repeated READs are answered again: other PSNs are left out.
         self.counts.lost(Place::Upstream, 0, skipped);
         self.bound_tails();

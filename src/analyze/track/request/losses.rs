@@ -15,6 +15,7 @@ use crate::{
         track::{
             class::{Episodes, Evidence, Place},
             push_last,
+            shadow::may_be_lost,
             step::{SHORTEST_TIMEOUT_NS, Step},
         },
     },
@@ -80,8 +81,14 @@ impl Requests {
 
     /// The sender went back to `x` at this time, after a silence of so many nanoseconds: it may have sent packets meanwhile, none of which the tap saw.
     /// They are the end of the burst, and the first packets that it repeats. As many as were ever outstanding, at most, and as fit into
-    /// that time.
-    pub(super) fn sent_unseen(&mut self, x: u64, (time, silent): (i64, i64), config: &TrackConfig) {
+    /// that time: `most` at most, by their identifications.
+    pub(super) fn sent_unseen(
+        &mut self,
+        x: u64,
+        (time, silent): (i64, i64),
+        most: u64,
+        config: &TrackConfig,
+    ) {
         /// Nobody sends more without an answer.
         const MOST: u64 = 1 << 16;
         let trouble = self.trouble.get();
@@ -103,7 +110,10 @@ impl Requests {
         let outstanding = if una == 0 { 1 } else { self.packets_in(una..hi.max(una)).max(1) };
         // The packet at hand takes its time, too.
         let fit = self.pace().map_or(MOST, |pace| (silent.max(0) as u64 / pace).saturating_sub(1));
-        let rest = rest.min(fit);
+        // Where identifications show that something was sent, it may be of this flow.
+        let least = u64::from(most < u64::MAX);
+        let fit = fit.max(least).min(most);
+        let rest = rest.max(least).min(fit);
         let is_asked = match self.acks_seen {
             0 => silent < SHORTEST_TIMEOUT_NS,
             _ => asked_for_it,
@@ -198,6 +208,7 @@ impl Requests {
         self.bound_tails(config);
         self.bound_by_sent();
         self.bound_hidden(shown, config);
+        self.bound_silences(config);
     }
 
     /// What may have been sent in silences, by all timeouts that there were.
@@ -277,6 +288,11 @@ impl Requests {
         let withheld =
             if self.misses(config) { self.sure_by_order() + self.sure_of_skipped(config) } else { 0 };
         let losses = (least + withheld).max(u64::from(certain) + u64::from(likely));
+        // Where timers show more losses than NAKs do, packets are lost by whole bursts.
+        let timed = match is_whole && !self.loses_bursts() {
+            true => trouble.tails.may_be_lost_by_timers(timed, losses, self.counts.packets),
+            false => timed,
+        };
         let asked = match is_whole {
             true => trouble.tails.may_be_lost(asked, losses, self.counts.packets),
             false => asked,
@@ -547,18 +563,53 @@ impl Requests {
         self.counts.cap(Place::Downstream, again + outstanding + missed);
     }
 
-    /// Packets that were sent again, or whose answer may still come: of each answer that was lost, one.
-    pub(crate) fn sent_again_or_waiting(&self) -> u64 {
+    /// Atomics that were sent again, or whose answer may still come: of each result that was lost, one.
+    pub(crate) fn atomics_again_or_waiting(&self) -> u64 {
         let again =
             [Class::Retransmission, Class::LateOriginal, Class::Ambiguous].map(|class| self.counts.of(class));
         let outstanding = self.packets_in(self.una..self.seq.hi.max(self.una)).min(self.counts.packets);
-        again.iter().sum::<u64>().saturating_add(outstanding)
+        let others = self.trouble.get().map_or(0, |trouble| trouble.others_again);
+        again.iter().sum::<u64>().saturating_sub(others).saturating_add(outstanding)
     }
 
     /// What is behind a lost packet was perhaps lost with it: as many as that are likely at all, where the capture has all, with times. So
     /// many losses show: `shown`.
     fn bound_hidden(&mut self, shown: u64, config: &TrackConfig) {
-        let is_whole = !config.is_coarse
+        if self.shows_losses(config) {
+            // Where NAKs made it go back, their shadows are all that is not known to have arrived.
+            self.counts.cap_hidden(shown, self.unasked(|_| true), self.rtt_min.map(i64::from));
+        }
+    }
+
+    /// A packet behind a silence may be the repetition of one that was lost before the tap with nothing behind it. That happens as often as
+    /// packets are lost that others follow, whose loss shows.
+    fn bound_silences(&mut self, config: &TrackConfig) {
+        let silences = u64::from(self.counts.silences);
+        if silences == 0 || !self.shows_losses(config) || self.loses_bursts() {
+            return;
+        }
+        let Episodes { certain, likely } = self.counts.episodes_at(Place::Upstream);
+        let timeouts = u64::from(self.counts.trouble().triggers[Trigger::Timeout as usize]);
+        let [least, _] = self.counts.lost_at(Place::Upstream).get();
+        let losses = least.max(u64::from(certain) + u64::from(likely)).max(timeouts);
+        let followed = self.counts.packets.saturating_sub(silences);
+        let most = match self.trouble.get() {
+            Some(trouble) => trouble.tails.may_be_lost(silences, losses, followed),
+            None => may_be_lost(silences, losses, followed).unwrap_or(silences),
+        };
+        self.counts.cap_perhaps(most);
+    }
+
+    /// Whether more losses show by timers than by what came behind a lost packet.
+    fn loses_bursts(&self) -> bool {
+        let triggers = &self.counts.trouble().triggers;
+        let of = |trigger| triggers[trigger as usize];
+        of(Trigger::Timeout) > of(Trigger::Nak) + of(Trigger::ImpliedNak)
+    }
+
+    /// Whether the capture shows most losses of the flow, and they are a matter of chance.
+    fn shows_losses(&self, config: &TrackConfig) -> bool {
+        !config.is_coarse
             && !config.is_sparse
             && !self.seq.is_sparse()
             && !self.has_cut_reads()
@@ -567,11 +618,7 @@ impl Requests {
             && self.counts.of(Class::Resync) == 0
             && self.missed() == 0
             // Where all is lost at the end, that is no matter of chance.
-            && !self.ends_unanswered();
-        if is_whole {
-            // Where NAKs made it go back, their shadows are all that is not known to have arrived.
-            self.counts.cap_hidden(shown, self.unasked(|_| true), self.rtt_min.map(i64::from));
-        }
+            && !self.ends_unanswered()
     }
 
     /// The READ that was just requested again from this PSN on begins before it: its requester has the responses before it. The request before

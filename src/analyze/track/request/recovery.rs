@@ -31,6 +31,7 @@ use crate::{
         },
     },
     heap::heap,
+    opcode::Operation,
     report,
     wire::Psn,
 };
@@ -190,6 +191,8 @@ pub(crate) struct Trouble {
     pub(super) tails: Tails,
     /// Silences in which a timer may have expired, and more may have been lost.
     pub(super) waits: VecDeque<Wait>,
+    /// Packets that were sent again, and are no atomics.
+    pub(super) others_again: u64,
     /// Repetitions before the one that was asked for, of a sender that goes back: they were sent, and did not come.
     pub(super) repeated_unseen: u64,
     /// The edges of messages of which a packet is missing, by PSN.
@@ -443,14 +446,18 @@ impl Requests {
         let end = x + p.n as u64;
         self.counts.trouble_mut().retransmitted_bytes += p.bytes as u64;
         self.counts.trouble_mut().overtaken_again += step.overtaken as u64;
+        self.trouble.others_again +=
+            u64::from(!matches!(request.operation, Operation::CompareSwap | Operation::FetchAdd));
         if step.skipped > 0 {
             self.trouble.skipped += step.skipped;
         }
         self.trouble.skipped_late += step.not_lost as u64;
-        if step.unseen > 0 {
+        if !step.went_back {
             self.counts.lost(Place::Upstream, 0, step.unseen.min(self.burst().saturating_mul(TIMES)));
-        } else if step.went_back && !step.is_next_sent {
-            self.sent_unseen(x, (p.time, silent), config);
+        } else if !step.is_next_sent {
+            // Identifications of one flow alone tell how many packets were sent; those of others are among them, where they have one counter.
+            let most = if step.unseen > 0 { step.unseen } else { u64::MAX };
+            self.sent_unseen(x, (p.time, silent), most, config);
         }
         if let Some(lost) = self.trouble.get_mut().and_then(|trouble| trouble.lost_behind.as_mut())
             && lost.x == x

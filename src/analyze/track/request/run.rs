@@ -75,8 +75,9 @@ struct RequestRun {
     told: u32,
     /// A silence longer than this may hide a loss.
     floor: u32,
-    /// Packets that may have been lost in silences.
-    perhaps: u32,
+    /// Packets that may have been lost in silences, and those silences.
+    perhaps: u16,
+    silences: u16,
 }
 
 /// A run of READ responses.
@@ -165,7 +166,9 @@ impl RunState {
         // In many traces, the processor would predict a branch wrong.
         let is_silent = silence > run.floor as u64;
         let perhaps = (unseen(packet.ip_id(), ids) as u32).min(1 << (run.knows >> KNOWN_BITS)).max(1);
-        run.perhaps += select_unpredictable(is_silent, perhaps, 0);
+        // More were not lost than came after.
+        run.perhaps = run.perhaps.saturating_add(select_unpredictable(is_silent, perhaps as u16, 0));
+        run.silences += u16::from(is_silent);
         (run.message_start, run.message_time) =
             if shape.begins { (payload, time) } else { (run.message_start, run.message_time) };
         let is_complete = shape.ends & (shape.begins | run.open.is_some());
@@ -319,7 +322,7 @@ impl Requests {
         self.counts.are_new(packets);
         let Of::Requests(of) = run.of else { return };
         if of.perhaps > 0 {
-            self.counts.lost_perhaps(of.perhaps as u64);
+            self.counts.lost_perhaps(of.silences.into(), of.perhaps.into());
         }
         self.assembly = of.open.map(|operation| Assembly {
             next: run.next,

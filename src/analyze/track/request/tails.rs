@@ -16,6 +16,8 @@ pub(crate) struct Tails {
     /// Packets in tails before those: where the sender was asked to go back, and where a timer may have expired.
     asked: u64,
     timed: u64,
+    /// The tails where a timer may have expired.
+    timers: u32,
     /// PSNs of the longest gap, and the most that a sender went back.
     longest_gap: u64,
     farthest: u64,
@@ -58,6 +60,7 @@ impl Tails {
         if tail.most == 0 {
             return;
         }
+        self.timers = self.timers.saturating_add(u32::from(!tail.is_asked));
         if self.latest.len() == LATEST
             && let Some(&oldest) = self.latest.front()
         {
@@ -86,6 +89,13 @@ impl Tails {
                 (true, most) => (timed, asked.saturating_add(most)),
             }
         })
+    }
+
+    /// How many packets may have been lost in tails for which a timer expired: one is why it did.
+    pub(crate) fn may_be_lost_by_timers(&self, packets: u64, losses: u64, sent: u64) -> u64 {
+        let timers = u64::from(self.timers);
+        let most = self.may_be_lost(packets, losses.saturating_add(timers), sent);
+        most.saturating_add(timers).min(packets)
     }
 
     /// How many of these packets, in tails of senders that were asked to go back, may have been lost, if `losses` were seen among `sent`
