@@ -596,6 +596,31 @@ impl Requests {
         read.is_none_or(|read| read.next_before > x)
     }
 
+    /// The responses of the READ that was just requested again for the first time, from its beginning, if none of them passed the tap, and an answer to
+    /// what is behind it did: they had been sent before.
+    pub(crate) fn executed(&self, psn: Psn) -> u64 {
+        let Some(reads) = self.reads.get() else { return 0 };
+        let Some(read) = reads.place(self.seq.unwrap(psn)).and_then(|at| reads.list.get(at)) else {
+            return 0;
+        };
+        let is_answered_behind =
+            || reads.from(read.end).any(|later| later.first >= read.end && later.answered);
+        let is_first = read.again_before == 0 && !read.answered && self.seq.unwrap(psn) == read.first;
+        let is_executed = is_first && (self.una >= read.end || is_answered_behind());
+        if is_executed { read.end - read.first } else { 0 }
+    }
+
+    /// Whether the READ that was just requested again was answered so late that a timer had expired: its answers may have crossed the request.
+    pub(crate) fn may_have_crossed_before(&self, psn: Psn) -> bool {
+        let Some(reads) = self.reads.get() else { return false };
+        let read = reads.place(self.seq.unwrap(psn)).and_then(|at| reads.list.get(at));
+        read.zip(self.rtt_min).is_some_and(|(read, rtt)| {
+            let asked = read.time.max(read.again_before);
+            read.came_before - asked > 4 * i64::from(rtt)
+                && read.again - read.came_before < read.came_before - asked
+        })
+    }
+
     /// Whether the network was seen to reorder packets of it, before the tap or behind it.
     pub(crate) fn is_reordered(&self) -> bool {
         self.counts.of(Class::LateOriginal) > 0

@@ -152,6 +152,8 @@ pub(crate) struct LostBehind {
     pub(crate) is_ahead: bool,
     /// It passed the tap last when it was due: no repetition of it was left out since.
     pub(crate) is_last: bool,
+    /// It had been retransmitted before the question came, which may be for the transmission before.
+    pub(crate) was_again: bool,
     /// When it was retransmitted.
     pub(crate) resent: Option<i64>,
 }
@@ -226,6 +228,8 @@ pub(crate) struct Trouble {
     pub(super) unanswered: u8,
     /// The last NAKs that came after no repetition that they had asked for, as far as was known then.
     pub(super) naks: VecDeque<Unmatched>,
+    /// Requests of the other end pass the tap: its answers would, too.
+    pub(super) is_peer_seen: bool,
     pub(super) answers_early: EarlyAnswers,
     /// The capture has so few packets that most causes cannot be seen.
     pub(crate) hides_causes: bool,
@@ -590,7 +594,8 @@ impl Requests {
         let rtt = self.rtt_min.filter(|_| is_last);
         let lacked_ns = rtt.map_or(i64::MIN, |rtt| time - seen - i64::from(rtt));
         let is_ahead = is_ahead && overdue.is_none();
-        let lost = LostBehind { x, most, is_ahead, asked, lacked_ns, is_last, resent };
+        let lost =
+            LostBehind { x, most, is_ahead, asked, lacked_ns, is_last, was_again: is_repeated, resent };
         if seen - self.seq.start_time <= round_trip || is_too_soon {
             return self.was_lost_behind(0, &lost);
         }
@@ -631,6 +636,13 @@ impl Requests {
             None => true,
             Some(resent) => self.rtt_min.is_some_and(|rtt| time - resent < i64::from(rtt) * 3 / 4),
         };
+        // Or what arrived was the repetition that had been under way when the responder asked.
+        if late && lost.was_again {
+            if lost.resent.is_some() {
+                self.now_known(lost.x, Place::Downstream, (Place::Unknown, false));
+            }
+            return self.was_lost_behind(0, &lost);
+        }
         self.trouble.late_behind += late as u32;
         // The responder still lacked it when all that is as late as packets are at the tap had come, and its acknowledgement waited for the
         // retransmission.
@@ -752,6 +764,7 @@ impl Requests {
             (Some(_), _) => Trigger::Rnr,
             (_, Some(_)) if is_too_late => Trigger::Timeout,
             (_, Some(_)) => Trigger::Nak,
+            _ if self.may_have_crossed(x, time, config) => Trigger::Timeout,
             // A later response passed the tap: the requester noticed the gap at once.
             _ if self.implies_nak(x, time, config) => Trigger::ImpliedNak,
             // No NAK came. An acknowledgement that passed the tap may have been lost before the sender. A coarse clock does not
@@ -1021,7 +1034,7 @@ impl Requests {
     /// did one that is as long as others: where answers are slow, or their clock is ahead, timers may be as short as a round trip seems to be.
     fn settle_first_causes(&mut self, floor: i64) {
         const SOME: usize = 3;
-        if self.acks_seen == 0 {
+        if !self.hears() {
             return;
         }
         let rtt = self.rtt_min.unwrap_or(0);
@@ -1069,6 +1082,23 @@ impl Requests {
         triggers[Trigger::Timeout as usize] = triggers[Trigger::Timeout as usize].saturating_add(n);
     }
 
+    /// Whether the capture has the answers to it, if there are any.
+    pub(super) fn hears(&self) -> bool {
+        self.acks_seen > 0 || self.trouble.get().is_some_and(|trouble| trouble.is_peer_seen)
+    }
+
+    /// A response that was asked for again need not have been sent: its responder answered nothing any more.
+    pub(crate) fn data_may_not_be_sent(&mut self, psn: Psn) {
+        let x = self.seq.unwrap(psn);
+        let Some(more) = self.more.as_mut().and_then(|more| more.recovery.get_mut()) else { return };
+        let is_it = |episode: &&mut Episode| {
+            episode.is_of_data && episode.x == x && episode.place == Some(Place::Upstream)
+        };
+        for episode in more.episodes.iter_mut().rev().filter(is_it).take(1) {
+            (episode.place, episode.certain) = (None, false);
+        }
+    }
+
     /// Why the sender went back last, and the frame with which it did.
     pub(crate) fn went_back(&self) -> Option<(Trigger, u64)> {
         let last = self.more.as_ref()?.recovery.get()?.episodes.last()?;
@@ -1085,6 +1115,32 @@ impl Requests {
         let is_acked = acked + 1 >= read.end && acked_time > read.time;
         let last = if is_acked { acked_time.max(self.reads.last_time) } else { self.reads.last_time };
         (is_open || is_acked) && time - last < self.patience(waited, config)
+    }
+
+    /// Whether the READ that begins with this PSN is asked for again when a timer may have expired, and its answers came in order, and so late that they
+    /// may have crossed this request on its way.
+    fn may_have_crossed(&self, x: u64, time: i64, config: &TrackConfig) -> bool {
+        let Some(reads) = self.reads.get().filter(|reads| !reads.out_of_sequence) else { return false };
+        let Some(read) = reads.place(x).and_then(|at| reads.list.get(at)) else { return false };
+        let asked = read.time.max(read.again);
+        let is_passed_over = reads.acked.0 + 1 >= read.end && reads.acked.1 > read.time
+            || reads.from(read.end).any(|later| later.first >= read.end && later.answered);
+        let (came, since) = (read.came - asked, time - read.came);
+        let is_late = self.rtt_min.is_some_and(|rtt| came > 4 * i64::from(rtt));
+        x == read.first
+            && read.came > asked
+            && !is_passed_over
+            && is_late
+            && since < came
+            && self.may_be_timer(time - asked, config)
+    }
+
+    /// Whether a timer of this queue pair may last so long.
+    fn may_be_timer(&self, ns: i64, config: &TrackConfig) -> bool {
+        match self.known_timeout(config) {
+            Some(timeout) => ns >= timeout,
+            None => ns >= self.shortest_timeout(config) && fitting_exponent(ns.max(0) as u64).is_some(),
+        }
     }
 
     /// How long a requester that asks again so long after it asked may have taken to do so after a READ response. Some are slow, or far behind
