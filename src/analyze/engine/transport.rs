@@ -480,6 +480,7 @@ impl Tracker {
                 reaction: flow.requests.fastest_reaction(),
                 is_answered: flow.requests.was_answered(psn),
                 executed: flow.requests.executed(psn),
+                is_answered_behind: flow.requests.is_answered_behind(psn),
                 may_have_crossed: flow.requests.may_have_crossed_before(psn),
             };
             let (frame, time, went_back) =

@@ -520,7 +520,13 @@ impl Requests {
         if length == UNKNOWN {
             return self.reach_to(x, self.seq.unwrap(next));
         }
-        let took = self.seq.unwrap(next).wrapping_sub(x);
+        let next = self.seq.unwrap(next);
+        if next <= x {
+            // The requester went back before it went on.
+            self.reads.guess = Some((x, length));
+            return;
+        }
+        let took = next - x;
         let mut fitting = [4096u16, 2048, 1024, 512, 256]
             .into_iter()
             .filter(|&mtu| u64::from(length.div_ceil(mtu.into())) == took);

@@ -118,6 +118,8 @@ pub(crate) struct AskedAgain {
     pub(crate) is_answered: bool,
     /// So many responses from this PSN on had surely been sent before, and did not pass the tap: an answer to what is behind them did.
     pub(crate) executed: u64,
+    /// An answer to something behind this PSN passed the tap: its requester may have noticed that it lacks this response.
+    pub(crate) is_answered_behind: bool,
     /// Its responses may have crossed this request, if a timer made its requester ask.
     pub(crate) may_have_crossed: bool,
 }
@@ -661,8 +663,11 @@ impl Responses {
         }
         let is_refused = |(at, _): (i64, u64)| before.is_some_and(|(last, _)| x > last) && at < *answered;
         // What it asks again for because of an answer from before this response came, or sooner than it can have missed this one.
+        // So is what nothing behind it has an answer to: it was for another response that the requester went back.
+        let is_for_other = by == Trigger::ImpliedNak && !again.is_answered_behind && !again.is_from_within;
         let is_on_its_way = |(at, _): (i64, u64)| {
-            again.passed_over.is_some_and(|over| over < at)
+            is_for_other
+                || again.passed_over.is_some_and(|over| over < at)
                 || again.reaction.is_some_and(|took| time - at < took - took / 4)
         };
         if is_by_loss && (x > *expected || sent.is_some_and(|sent| is_refused(sent) || is_on_its_way(sent))) {

@@ -307,9 +307,12 @@ impl Requests {
     }
 
     /// So often its sender went back, and no NAK and no timer tells why, where answers show: the capture missed the NAK. Where answers are
-    /// stamped after what they made their requester do, that is why.
+    /// stamped after what they made their requester do, that is why; and whoever has READs may lack a response, which no NAK tells.
     pub(crate) fn reasons_missed(&self) -> u64 {
-        let is_shown = self.acks_seen > 0 && !self.is_apart() && self.counts.of(Class::LateOriginal) == 0;
+        let is_shown = self.acks_seen > 0
+            && !self.is_apart()
+            && !self.has_reads()
+            && self.counts.of(Class::LateOriginal) == 0;
         let recovery = self.more.as_ref().filter(|_| is_shown).and_then(|more| more.recovery.get());
         // In the beginning, the NAK came before the capture.
         let is_it = |episode: &&Episode| {
@@ -608,6 +611,14 @@ impl Requests {
         let is_first = read.again_before == 0 && !read.answered && self.seq.unwrap(psn) == read.first;
         let is_executed = is_first && (self.una >= read.end || is_answered_behind());
         if is_executed { read.end - read.first } else { 0 }
+    }
+
+    /// Whether an answer to anything behind this PSN passed the tap.
+    pub(crate) fn is_answered_behind(&self, psn: Psn) -> bool {
+        let Some(reads) = self.reads.get() else { return false };
+        let x = self.seq.unwrap(psn);
+        let is_behind = |read: &Read| read.answered && (read.next > x + 1 || read.next_before > x + 1);
+        self.una > x + 1 || reads.acked.0 > x || reads.list.iter().any(is_behind)
     }
 
     /// Whether the READ that was just requested again was answered so late that a timer had expired: its answers may have crossed the request.

@@ -1108,7 +1108,8 @@ impl Requests {
     /// Whether a later READ response passed the tap lately, so that the requester of this PSN noticed the gap.
     pub(super) fn implies_nak(&self, x: u64, time: i64, config: &TrackConfig) -> bool {
         let Some(read) = self.reads.place(x).and_then(|at| self.reads.list.get(at)) else { return false };
-        let is_open = self.reads.out_of_sequence || self.reads.list.iter().any(|read| read.next > x + 1);
+        let has_later = |read: &Read| read.answered && read.next > x + 1;
+        let is_open = self.reads.out_of_sequence || self.reads.list.iter().any(has_later);
         let waited = u64::try_from(time - read.time.max(read.again)).unwrap_or(0);
         // An acknowledgement says as much, of what the requester lacks the response to.
         let (acked, acked_time) = self.reads.acked;
