@@ -402,7 +402,8 @@ impl Requests {
         const TOLD_APART: u64 = 1000;
         // Where packets that were only late caused NAKs, other NAKs may have this cause too and not show it.
         if let Some(trouble) = self.trouble.get()
-            && trouble.late_behind.saturating_mul(8) > trouble.lost_behind_sure
+            && trouble.late_behind.saturating_mul(8).saturating_add(trouble.late_again_behind)
+                > trouble.lost_behind_sure
         {
             self.none_is_proved(Place::Downstream);
         }

@@ -152,7 +152,7 @@ pub(crate) struct LostBehind {
     pub(crate) is_ahead: bool,
     /// It passed the tap last when it was due: no repetition of it was left out since.
     pub(crate) is_last: bool,
-    /// It had been retransmitted before the question came, which may be for the transmission before.
+    /// It had been retransmitted just before the question came, which may be for the transmission before.
     pub(crate) was_again: bool,
     /// When it was retransmitted.
     pub(crate) resent: Option<i64>,
@@ -208,6 +208,8 @@ pub(crate) struct Trouble {
     pub(crate) lost_behind: Option<LostBehind>,
     pub(crate) lost_behind_sure: u32,
     pub(crate) late_behind: u32,
+    /// Packets that were either late there, or had been sent again just before they were asked for.
+    pub(crate) late_again_behind: u32,
     /// PSNs among those that passes left out that no packet of theirs has: they are of READ responses.
     pub(super) skipped_responses: u64,
     /// Losses before the tap that the order of a pass of repetitions proves, and nothing else.
@@ -586,6 +588,7 @@ impl Requests {
         let answered =
             |rtt: u32| seen.saturating_add(i64::from(rtt) * 3 / 4).saturating_add(latest.min(rtt.into()));
         let is_too_soon = is_repeated && self.rtt_min.is_some_and(|rtt| time < answered(rtt));
+        let was_again = is_repeated && self.rtt_min.is_some_and(|rtt| time - seen < 2 * i64::from(rtt));
         let next = self.next_packet(x);
         let after = [next, self.next_packet(next)].map(|x| self.seq.ring.get(x).map(|sent| time - sent.time));
         let asked = AskedFor { after, behind: most.saturating_sub(1) };
@@ -594,8 +597,7 @@ impl Requests {
         let rtt = self.rtt_min.filter(|_| is_last);
         let lacked_ns = rtt.map_or(i64::MIN, |rtt| time - seen - i64::from(rtt));
         let is_ahead = is_ahead && overdue.is_none();
-        let lost =
-            LostBehind { x, most, is_ahead, asked, lacked_ns, is_last, was_again: is_repeated, resent };
+        let lost = LostBehind { x, most, is_ahead, asked, lacked_ns, is_last, was_again, resent };
         if seen - self.seq.start_time <= round_trip || is_too_soon {
             return self.was_lost_behind(0, &lost);
         }
@@ -638,6 +640,7 @@ impl Requests {
         };
         // Or what arrived was the repetition that had been under way when the responder asked.
         if late && lost.was_again {
+            self.trouble.late_again_behind += 1;
             if lost.resent.is_some() {
                 self.now_known(lost.x, Place::Downstream, (Place::Unknown, false));
             }
@@ -1108,8 +1111,7 @@ impl Requests {
     /// Whether a later READ response passed the tap lately, so that the requester of this PSN noticed the gap.
     pub(super) fn implies_nak(&self, x: u64, time: i64, config: &TrackConfig) -> bool {
         let Some(read) = self.reads.place(x).and_then(|at| self.reads.list.get(at)) else { return false };
-        let has_later = |read: &Read| read.answered && read.next > x + 1;
-        let is_open = self.reads.out_of_sequence || self.reads.list.iter().any(has_later);
+        let is_open = self.reads.out_of_sequence || self.reads.list.iter().any(|read| read.next > x + 1);
         let waited = u64::try_from(time - read.time.max(read.again)).unwrap_or(0);
         // An acknowledgement says as much, of what the requester lacks the response to.
         let (acked, acked_time) = self.reads.acked;
