@@ -400,6 +400,7 @@ impl Requests {
     fn doubt(&mut self, config: &TrackConfig) {
         const MANY_ARE_LATE: u64 = 8;
         const TOLD_APART: u64 = 1000;
+        self.reconsider_late();
         // Where packets that were only late caused NAKs, other NAKs may have this cause too and not show it.
         if let Some(trouble) = self.trouble.get()
             && trouble.late_behind.saturating_mul(8).saturating_add(trouble.late_again_behind)

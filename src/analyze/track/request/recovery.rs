@@ -208,6 +208,8 @@ pub(crate) struct Trouble {
     pub(crate) lost_behind: Option<LostBehind>,
     pub(crate) lost_behind_sure: u32,
     pub(crate) late_behind: u32,
+    /// How soon the last of them were acknowledged after they came again.
+    pub(super) late_by: VecDeque<i64>,
     /// Packets that were either late there, or had been sent again just before they were asked for.
     pub(crate) late_again_behind: u32,
     /// PSNs among those that passes left out that no packet of theirs has: they are of READ responses.
@@ -240,7 +242,7 @@ pub(crate) struct Trouble {
 quiet!(Trouble);
 
 heap! {
-    Trouble { flawed_gaps, tails, waits, asked_before, copied_soon, naks }
+    Trouble { flawed_gaps, tails, waits, asked_before, copied_soon, naks, late_by }
     Asked {}
     FlawedGap {}
     (u64, u64, i64) {}
@@ -266,6 +268,9 @@ pub(crate) const MAX_FLAWED_GAPS: usize = 128;
 pub(crate) const MAX_EPISODES: usize = 256;
 
 pub(crate) const MAX_TIMEOUTS: usize = 64;
+
+/// Late packets of which it is kept by how much.
+const MOST_LATE: usize = 64;
 
 impl Trouble {
     /// NAKs under way at a time, at most.
@@ -342,7 +347,10 @@ impl Requests {
             // In the first round trip of a capture, packets come that were sent before it, and prove nothing.
             let waited = fill.time - fill.hole_time;
             let round_trip = self.rtt_min.map_or(waited, |rtt| waited.min(rtt.into()));
-            let is_sure = is_sure && fill.hole_time - self.seq.start_time > round_trip;
+            let is_early = fill.hole_time - self.seq.start_time <= round_trip;
+            // But for what a receiver asks for, of a sender that goes back: it sends in order.
+            let is_asked_since = nak.is_some_and(|nak| nak.cause_time.is_some());
+            let is_sure = is_sure && (!is_early || is_asked_since && self.goes_back());
             let timed_out = fill.timed_out || fill.is_due && self.is_next_timeout(fill.x);
             let is_reason = verdict.went_back || is_reasoned;
             let is_named = |first| {
@@ -633,6 +641,7 @@ impl Requests {
     pub(crate) fn judge_lost_behind(&mut self, una: u64, time: i64) {
         let Some(lost) = self.trouble.lost_behind.filter(|lost| una > lost.x) else { return };
         self.trouble.lost_behind = None;
+        self.reconsider_late();
         // It was acknowledged before it was retransmitted, or much sooner than a round trip after that: it had only been late.
         let late = match lost.resent {
             None => true,
@@ -647,6 +656,9 @@ impl Requests {
             return self.was_lost_behind(0, &lost);
         }
         self.trouble.late_behind += late as u32;
+        if let Some(resent) = lost.resent.filter(|_| late) {
+            push_last(&mut self.trouble.late_by, MOST_LATE, time - resent);
+        }
         // The responder still lacked it when all that is as late as packets are at the tap had come, and its acknowledgement waited for the
         // retransmission.
         let latest = self.latest_ns();
@@ -667,6 +679,16 @@ impl Requests {
             episode.lacked_ns = is_awaited.then_some(lost.lacked_ns);
             episode.is_last = lost.is_last;
         }
+    }
+
+    /// The first round trips are not the shortest ones: what seemed to be late, since it was acknowledged sooner than these after it came again,
+    /// need not have been.
+    pub(super) fn reconsider_late(&mut self) {
+        let Some((rtt, trouble)) = self.rtt_min.zip(self.trouble.get_mut()) else { return };
+        let before = trouble.late_by.len();
+        trouble.late_by.retain(|&ns| ns < i64::from(rtt) * 3 / 4);
+        let fewer = (before - trouble.late_by.len()) as u32;
+        trouble.late_behind = trouble.late_behind.saturating_sub(fewer);
     }
 
     /// Whether the tap saw this packet after the last NAK for it, if there was one.
