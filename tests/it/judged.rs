@@ -245,3 +245,102 @@ fn silences_hide_few_losses_where_few_show() {
     let shared = judged("shared-ids.pcap");
     assert!((3..=60).contains(&most(&shared)), "{}", most(&shared));
 }
+
+/// The number of PSNs of READs is known before the path MTU: one response tells of no longer one.
+#[test]
+fn reads_before_the_path_mtu_is_known() {
+    let report = judged("reads-before-mtu.pcap");
+    assert_eq!(findings(&report), [""; 0]);
+    assert_eq!(class(stream(&report, 0x22, "requests"), "new_after_gap"), 0);
+}
+
+/// What a requester lacks when the capture ends, it may still ask for: what was proved before stays proved.
+#[test]
+fn a_gap_at_the_end_undoes_no_proof() {
+    let report = judged("ends-in-gap-of-data.pcap");
+    assert_eq!(findings(&report), ["loss.upstream"]);
+    assert_eq!(bounds(stream(&report, 0x11, "responses"), "upstream")[0], 1);
+}
+
+/// A NAK that comes when its packet was just sent again, and then arrives, is no sign of reordering: it was for the transmission before.
+#[test]
+fn a_nak_behind_the_repetition() {
+    let report = judged("nak-behind-repetition.pcap");
+    assert_eq!(bounds(stream(&report, 288_686, "requests"), "downstream")[0], 2);
+    assert_eq!(bounds(stream(&report, 3_654_466, "requests"), "downstream")[0], 5);
+}
+
+/// A READ whose answer came so late that a timer had expired was not asked for again because a response was lost.
+#[test]
+fn slow_answers_are_no_loss() {
+    let report = judged("slow-answer-timeout.pcap");
+    let requests = stream(&report, 0x22, "requests");
+    assert!(!findings(&report).contains(&"loss.downstream"), "{:?}", findings(&report));
+    assert_eq!(
+        (&requests["triggers"]["timeout"], &requests["triggers"]["implied_nak"]),
+        (&1.into(), &0.into())
+    );
+}
+
+/// Where the requests of the other end pass the tap, so would its answers: who gets none gives up.
+#[test]
+fn gave_up_without_any_answer() {
+    let report = judged("gave-up-never-answered.pcap");
+    assert_eq!(findings(&report), ["retries.exhausted", "timeout"]);
+}
+
+/// Where an answer to what is behind a READ came, its own had been sent: it was lost before the tap, and comes again.
+#[test]
+fn data_lost_before_a_later_answer() {
+    for name in ["read-lost-before-ack.pcap", "read-lost-before-atomic.pcap"] {
+        let report = judged(name);
+        assert_eq!(findings(&report), ["loss.upstream"], "{name}");
+        let data = stream(&report, 0x11, "responses");
+        assert_eq!((bounds(data, "upstream")[0], class(data, "retransmission")), (1, 1), "{name}");
+    }
+}
+
+/// Of what was sent before a capture began, nothing is missing.
+#[test]
+fn a_capture_that_begins_in_a_recovery() {
+    let report = judged("begins-in-selective-repeat.pcap");
+    assert_eq!(findings(&report), ["loss.upstream"]);
+    assert_eq!(bounds(stream(&report, 0x22, "requests"), "upstream")[0], 3);
+}
+
+/// The rest of a READ that nothing answers any more need not have been sent.
+#[test]
+fn a_responder_that_died_within_a_read() {
+    let report = judged("died-within-read.pcap");
+    assert_eq!(findings(&report), ["timeout"]);
+    assert_eq!(bounds(stream(&report, 0x11, "responses"), "upstream")[0], 0);
+}
+
+/// Tries that were answered end with an answer that arrived, unless they are as many as there can be.
+#[test]
+fn nothing_to_send_after_tries() {
+    let report = judged("idle-after-tries.pcap");
+    assert!(!findings(&report).contains(&"retries.exhausted"), "{:?}", findings(&report));
+}
+
+/// An older acknowledgement after a NAK does not acknowledge what that lacks: the answer to it is the first.
+#[test]
+fn an_answer_after_a_late_acknowledgement() {
+    let report = judged("atomic-after-late-ack.pcap");
+    let answers = stream(&report, 0x11, "responses");
+    // The late one acknowledges nothing new.
+    assert_eq!((class(answers, "new"), class(answers, "repeated_ack")), (7, 1));
+}
+
+/// The first response of a READ is lost, and lost again.
+#[test]
+fn data_lost_twice() {
+    assert!(bounds(stream(&judged("data-lost-again.pcap"), 627_029, "responses"), "upstream")[1] >= 3);
+}
+
+/// A sender may go back twice within a microsecond: where nothing else was recorded twice, the second time is no copy.
+#[test]
+fn two_rewinds_at_once() {
+    let report = judged("two-rewinds-at-once.pcap");
+    assert_eq!(class(stream(&report, 1_436_713, "requests"), "capture_duplicate"), 0);
+}

@@ -20,6 +20,7 @@ use crate::{
             copies::Copying,
             history::Histories,
             measured::Measures,
+            response::{Requester, Responses},
             silence::{DataSilence, PassingSilence, QUIET_NS, RequesterState, Silence, SilenceEnd},
             step::Resolved,
         },
@@ -665,7 +666,7 @@ impl Tracker {
             return self.flows.drop_held(&old);
         }
         let mut flow = Box::new(std::mem::replace(place, new));
-        finish(id, &mut flow, (0, (None, false)), &self.config, &mut self.resolved, metrics);
+        finish(id, &mut flow, &OtherEnd::default(), &self.config, &mut self.resolved, metrics);
         flow.forget();
         if self.flows.keep_retired(&mut flow) {
             self.retired.push(Retired { flow, evicted });
@@ -728,12 +729,16 @@ impl Tracker {
         self.config.misses = misses(&self.flows.flows);
         let ahead = answers_ahead(&self.flows.flows);
         for at in 0..self.flows.flows.len() {
-            let peer = self.flows.flows[at].peer.and_then(|FlowId(peer)| self.flows.flows.get(peer as usize));
-            let reaction = peer.and_then(|peer| peer.requests.fastest_reaction());
-            let answered = (reaction, peer.is_some_and(|peer| peer.requests.is_apart()));
-            let Some(flow) = self.flows.flows.get_mut(at) else { continue };
+            let flow = &self.flows.flows[at];
             let ahead = if ahead.is_empty() { 0 } else { ahead.get(&way(flow)).copied().unwrap_or(0) };
-            finish(FlowId(at as u32), flow, (ahead, answered), &self.config, &mut self.resolved, metrics);
+            let peer = flow.peer.and_then(|FlowId(peer)| self.flows.flows.get(peer as usize));
+            let other = OtherEnd { ahead, ..peer.map_or_else(OtherEnd::default, OtherEnd::of) };
+            let (flow, peer) = self.flows.two(FlowId(at as u32), flow.peer);
+            let unanswered = flow.responses.get_mut().and_then(Responses::take_unanswered);
+            if let Some((psn, peer)) = unanswered.zip(peer) {
+                peer.requests.data_may_not_be_sent(psn);
+            }
+            finish(FlowId(at as u32), flow, &other, &self.config, &mut self.resolved, metrics);
         }
         self.config.histories.drain(|history| metrics.on_history(&history));
         self.network.pauses.each_open(self.capture.last, &mut |paused| metrics.on_pause(paused));
@@ -782,21 +787,39 @@ fn answers_ahead(flows: &[Flow]) -> HashMap<(Address, Address), i64> {
     all
 }
 
-/// Decides what a flow has left open. `ahead`: by how much the clock that stamps its answers is, by other flows. `answered`, of the other end: the shortest time in which it reacted to NAKs, and whether they were stamped
-/// after that.
+/// What is known at the end of the flow in the other direction.
+#[derive(Default)]
+struct OtherEnd {
+    /// By how much the clock that stamps answers is ahead, by other flows.
+    ahead: i64,
+    /// It has requests of its own: where they pass the tap, answers would, too.
+    is_seen: bool,
+    requester: Requester,
+}
+
+impl OtherEnd {
+    fn of(peer: &Flow) -> OtherEnd {
+        let requests = &peer.requests;
+        let (reaction, is_apart) = (requests.fastest_reaction(), requests.is_apart());
+        let requester = Requester { reaction, is_apart, until: peer.last_time };
+        OtherEnd { ahead: 0, is_seen: requests.seq.is_started(), requester }
+    }
+}
+
+/// Decides what a flow has left open.
 fn finish(
     id: FlowId,
     flow: &mut Flow,
-    (ahead, answered): (i64, (Option<i64>, bool)),
+    other: &OtherEnd,
     config: &TrackConfig,
     resolved: &mut Vec<Resolved>,
     metrics: &mut Metrics,
 ) {
     let Flow { requests, responses, ids, encapsulation, .. } = flow;
-    requests.finish(ahead, ids, config, resolved);
+    requests.finish((other.ahead, other.is_seen), ids, config, resolved);
     notify(metrics, resolved, (id, Space::Request, *encapsulation), 0);
     if let Some(responses) = responses.get_mut() {
-        responses.finish(answered, ids, config, resolved);
+        responses.finish(&other.requester, ids, config, resolved);
         notify(metrics, resolved, (id, Space::Response, *encapsulation), 0);
     }
 }

@@ -479,14 +479,18 @@ impl Tracker {
                 passed_over: flow.requests.passed_over(psn),
                 reaction: flow.requests.fastest_reaction(),
                 is_answered: flow.requests.was_answered(psn),
+                executed: flow.requests.executed(psn),
+                is_answered_behind: flow.requests.is_answered_behind(psn),
+                may_have_crossed: flow.requests.may_have_crossed_before(psn),
             };
             let (frame, time, went_back) =
                 (request.packet.frame, request.packet.time, flow.requests.went_back());
-            let Some(peer) = flow.peer else { return class };
-            let Some(responses) = self.flows.get_mut(peer).responses.get_mut() else { return class };
+            let peer = flow.peer;
+            let (flow, Some(peer)) = self.flows.two(id, peer) else { return class };
+            let Some(responses) = peer.responses.get_mut() else { return class };
             if let Some(by) = by {
-                if let Some(lost) = responses.asked_again(&again, (time, frame), by) {
-                    self.flows.get_mut(id).requests.lost_data(&lost);
+                if let Some(lost) = responses.asked_again(&again, &flow.requests, (time, frame), by) {
+                    flow.requests.lost_data(&lost);
                 }
             } else if let Some(went_back) = went_back {
                 // The requester had gone back for a request before this one.

@@ -285,6 +285,11 @@ impl Places {
         }
     }
 
+    /// Whether no packet of the flow was recorded again.
+    pub(crate) fn are_none(&self) -> bool {
+        self.psns == 0
+    }
+
     /// Whether most packets of the flow are recorded again, up to this PSN.
     pub(crate) fn are_of_most(&self, x: u64) -> bool {
         self.psns >= ENOUGH && 2 * u64::from(self.psns) >= x.saturating_sub(self.from)

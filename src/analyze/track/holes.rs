@@ -137,6 +137,11 @@ impl Holes {
         self.forgotten + self.total
     }
 
+    /// Whether some holes are no longer kept.
+    pub(crate) fn has_forgotten(&self) -> bool {
+        self.forgotten > 0
+    }
+
     /// Removes all holes, and returns the number of their PSNs.
     pub(crate) fn take(&mut self) -> u64 {
         let psns = self.psns();

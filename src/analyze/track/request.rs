@@ -520,10 +520,22 @@ impl Requests {
         if length == UNKNOWN {
             return self.reach_to(x, self.seq.unwrap(next));
         }
-        let took = self.seq.unwrap(next).wrapping_sub(x);
-        let mtu = [4096u16, 2048, 1024, 512, 256]
+        let next = self.seq.unwrap(next);
+        if next <= x {
+            // The requester went back before it went on.
+            self.reads.guess = Some((x, length));
+            return;
+        }
+        let took = next - x;
+        let mut fitting = [4096u16, 2048, 1024, 512, 256]
             .into_iter()
-            .find(|&mtu| length.div_ceil(mtu as u32) as u64 == took);
+            .filter(|&mtu| u64::from(length.div_ceil(mtu.into())) == took);
+        // One response fits into any path MTU that is as long. Too short a guess shows with the next READ; too long a one makes gaps.
+        let mtu = match took {
+            1 if self.psns_of_read(length) == 1 => None,
+            1 => fitting.next_back(),
+            _ => fitting.next(),
+        };
         // If the capture lost a request, the READ seems to be longer, and the path MTU smaller.
         if let Some(mtu) = mtu.filter(|&mtu| self.mtu.by == MtuBy::Unknown || mtu > self.mtu.bytes) {
             self.set_mtu(Mtu { bytes: mtu, by: MtuBy::ReadPsns }, x, length);
@@ -578,6 +590,7 @@ impl Requests {
         if let Some(read) = known {
             read.retried = true;
             read.again_before = std::mem::replace(&mut read.again, request.packet.time);
+            read.came_before = std::mem::take(&mut read.came);
             read.due_before = std::mem::replace(&mut read.due, end);
             read.next_before = std::mem::replace(&mut read.next, x);
             let is_one = (read.first, read.end) == (x, x + 1);
@@ -608,7 +621,10 @@ impl Requests {
     /// At least so many packets were acknowledged that the capture does not have.
     pub(crate) fn missed(&self) -> u64 {
         let before_una = |hole: &Hole| hole.end.min(self.una).saturating_sub(hole.start);
-        let covered = self.seq.rare.get().map_or(0, |rare| rare.holes.iter().map(before_una).sum());
+        // What was sent before the capture began is not missing.
+        let holes = self.seq.rare.get().into_iter().flat_map(|rare| rare.holes.iter());
+        let late = holes.filter(|hole| hole.time - self.seq.start_time >= self.beginning());
+        let covered: u64 = late.map(before_una).sum();
         self.acked_unseen + covered + self.reads.get().is_some_and(|reads| reads.unasked) as u64
     }
 
@@ -776,10 +792,11 @@ impl Requests {
         false
     }
 
-    /// The capture is over: decides what is undecided. `ahead`: by how much the clock that stamps answers is ahead, by other flows of the same hosts.
+    /// The capture is over: decides what is undecided. `ahead`: by how much the clock that stamps answers is ahead, by other flows of the same hosts;
+    /// `is_peer_seen`: requests of the other end pass the tap.
     pub(crate) fn finish(
         &mut self,
-        ahead: i64,
+        (ahead, is_peer_seen): (i64, bool),
         ids: &IdOrder,
         config: &TrackConfig,
         resolved: &mut Vec<Resolved>,
@@ -793,6 +810,9 @@ impl Requests {
         self.settle(began, resolved, config);
         self.sweep(self.una, true);
         self.settle_apart(ahead);
+        if let Some(trouble) = self.trouble.get_mut() {
+            trouble.is_peer_seen = is_peer_seen;
+        }
         self.settle_causes(config);
         self.judge_suspect();
         if let Some(lost) = self.trouble.get_mut().and_then(|trouble| trouble.lost_behind.take()) {

@@ -7,6 +7,7 @@ use super::{
     config::TrackConfig,
     copies::{Copying, Repetitions, Verdict},
     history::History,
+    holes::Hole,
     on_demand::{OnDemand, quiet},
     order::IdOrder,
     push_last,
@@ -73,6 +74,10 @@ pub(crate) struct Data {
     tails: u64,
     /// PSNs of the longest gap.
     longest_gap: u64,
+    /// Responses that were sent and lost before the tap, and have not come since: those that come are repetitions.
+    sent: Range<u64>,
+    /// The response from which on all was counted as lost before the tap, when it was requested again: proved if it is answered then.
+    unanswered: Option<u64>,
     /// Responses that came late after another transmission of theirs had passed the tap.
     late_again: u64,
     /// Packets with a wrong checksum, or cut, that are not known to be among those that come again.
@@ -113,6 +118,23 @@ pub(crate) struct AskedAgain {
     pub(crate) reaction: Option<i64>,
     /// A response from this PSN on passed the tap since it was last requested.
     pub(crate) is_answered: bool,
+    /// So many responses from this PSN on had surely been sent before, and did not pass the tap: an answer to what is behind them did.
+    pub(crate) executed: u64,
+    /// An answer to something behind this PSN passed the tap: its requester may have noticed that it lacks this response.
+    pub(crate) is_answered_behind: bool,
+    /// Its responses may have crossed this request, if a timer made its requester ask.
+    pub(crate) may_have_crossed: bool,
+}
+
+/// What is known at the end of who gets these responses.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Requester {
+    /// The shortest time in which it reacted to what it was told.
+    pub(crate) reaction: Option<i64>,
+    /// What it was told was stamped after that.
+    pub(crate) is_apart: bool,
+    /// When it sent last.
+    pub(crate) until: i64,
 }
 
 /// Where the response of a READ was lost.
@@ -165,6 +187,8 @@ struct Ack {
 /// Most acknowledgements that are remembered.
 const ACKS: usize = 8;
 const COPIED_ACKS: usize = 64;
+/// A requester that lacks a response asks for it sooner, or gets no more of them.
+const LONG_NS: i64 = 1_000_000;
 /// A larger step of PSNs may be a wrap.
 const FAR: i32 = 1 << 19;
 
@@ -226,7 +250,10 @@ impl Responses {
         push_last(&mut self.acks, most, ack);
         self.ahead =
             if step >= FAR || step < 0 && negative { most as u8 } else { self.ahead.saturating_sub(1) };
-        let was_negative = std::mem::replace(&mut self.was_negative, negative);
+        // An older acknowledgement that comes after a NAK does not acknowledge what that lacks.
+        let is_older = step < 0 && !negative;
+        let was_negative = self.was_negative;
+        self.was_negative = if is_older { was_negative } else { negative };
         let Some((last, last_msn)) = self.last_ack else {
             self.last_ack = Some((p.psn, msn.unwrap_or(0)));
             return if self.read.get().is_some_and(|read| read.seq.is_started()) {
@@ -269,7 +296,7 @@ impl Responses {
     /// Whether a READ response is the next one, and nothing is undecided.
     #[inline(always)]
     pub(crate) fn expects_data(&self, facts: &Facts, ids: &IdOrder) -> bool {
-        self.read.get().is_some_and(|read| read.seq.expects(facts, ids))
+        self.read.get().is_some_and(|read| read.seq.expects(facts, ids) && read.sent.is_empty())
     }
 
     /// Takes an expected READ response. The result is that of [`read`](Self::read).
@@ -406,7 +433,7 @@ impl Responses {
         let (open, sparse, hi) = (self.read.open, self.read.seq.is_sparse(), self.read.seq.hi);
         let missed = self.read.seq.rare.holes.psns();
         let goes_on = matches!(position, Position::Middle | Position::Last);
-        let step = self.read.seq.on_packet(
+        let mut step = self.read.seq.on_packet(
             p,
             &context,
             |gap, holes| match requests {
@@ -435,6 +462,7 @@ impl Responses {
             self.read.repeated.push(step.x, step.x + 1, lag, (*p, position));
             return None;
         }
+        let was_sent = self.comes_again(&mut step);
         self.read.open = matches!(position, Position::First | Position::Middle);
         if step.gap > 0 {
             let gap = self.read.seq.rare.holes.psns().saturating_sub(missed);
@@ -469,7 +497,10 @@ impl Responses {
             Class::First | Class::New | Class::NewAfterGap | Class::Resync => {
                 self.read.goodput += p.bytes as u64
             }
-            Class::Retransmission => self.again(p, &step),
+            Class::Retransmission => {
+                self.again(p, &step);
+                self.read.goodput += if was_sent { p.bytes.into() } else { 0 };
+            }
             Class::CaptureDuplicate => self.counts.copied(p.l1_bytes, p.bytes),
             Class::Ambiguous => self.counts.ambiguous(),
             _ => {}
@@ -477,11 +508,24 @@ impl Responses {
         Some(class)
     }
 
+    /// Whether it is a response that was lost before the tap when it was sent first.
+    #[inline]
+    fn comes_again(&mut self, step: &mut Step) -> bool {
+        let sent = &mut self.read.sent;
+        if step.x < sent.start || sent.is_empty() || step.class == Some(Class::CaptureDuplicate) {
+            return false;
+        }
+        let is_it = sent.contains(&step.x) && matches!(step.class, Some(Class::New | Class::NewAfterGap));
+        sent.start = step.x + 1;
+        if is_it {
+            (step.class, step.evidence) = (Some(Class::Retransmission), Evidence::Run);
+        }
+        is_it
+    }
+
     /// Whether the requester, if it sees the packets as the tap does, has all responses before this one. PSNs of other requests are between
     /// them.
     fn is_next(&self, x: u64, is_in_order: bool, time: i64, requests: Option<&Requests>) -> bool {
-        /// A requester that lacks a response asks for it, or gets no more of them.
-        const LONG_NS: i64 = 1_000_000;
         let expected = self.read.expected;
         // What follows the last one is behind the missing one as that was.
         if x <= expected || expected == 0 || is_in_order {
@@ -577,6 +621,7 @@ impl Responses {
     pub(crate) fn asked_again(
         &mut self,
         again: &AskedAgain,
+        requests: &Requests,
         (time, frame): (i64, u64),
         by: Trigger,
     ) -> Option<DataLoss> {
@@ -593,6 +638,15 @@ impl Responses {
         *went_back = frame;
         let hole = seq.rare.holes.get(x);
         let is_missing = hole.is_some();
+        // No READ asked for what is between.
+        if again.executed > 0
+            && x > *expected
+            && *expected > 0
+            && !seq.rare.holes.touches(&(*expected..x))
+            && asked_for(requests, *expected..x).next().is_none()
+        {
+            *expected = x;
+        }
         // It has all before this one, whatever the tap saw.
         let is_behind = again.is_from_within && x > *expected;
         if is_behind {
@@ -616,8 +670,11 @@ impl Responses {
         }
         let is_refused = |(at, _): (i64, u64)| before.is_some_and(|(last, _)| x > last) && at < *answered;
         // What it asks again for because of an answer from before this response came, or sooner than it can have missed this one.
+        // So is what nothing behind it has an answer to: it was for another response that the requester went back.
+        let is_for_other = by == Trigger::ImpliedNak && !again.is_answered_behind && !again.is_from_within;
         let is_on_its_way = |(at, _): (i64, u64)| {
-            again.passed_over.is_some_and(|over| over < at)
+            is_for_other
+                || again.passed_over.is_some_and(|over| over < at)
                 || again.reaction.is_some_and(|took| time - at < took - took / 4)
         };
         if is_by_loss && (x > *expected || sent.is_some_and(|sent| is_refused(sent) || is_on_its_way(sent))) {
@@ -631,8 +688,11 @@ impl Responses {
             let is_again = before.is_some_and(|(last, _)| last == x);
             // If no response to it came since it was last asked for, the request may have been lost: responders do not miss what they have answered
             // before. So may be one that is sent again from its beginning.
-            let is_of_data =
-                is_by_loss && if is_again { again.is_answered } else { again.is_from_within || is_missing };
+            let is_of_data = is_by_loss
+                && match is_again {
+                    true => again.is_answered,
+                    false => again.is_from_within || is_missing || again.executed > 0,
+                };
             if !is_of_data {
                 if is_again && is_by_loss {
                     self.counts.lost(Place::Upstream, 0, again.responses);
@@ -663,7 +723,16 @@ impl Responses {
             let is_sure = self.read.flawed == 0 && !(has_come && is_reordered) && !is_behind;
             if is_last {
                 // Nothing from it on passed the tap.
-                self.counts.lost(Place::Upstream, is_sure.into(), again.responses);
+                let least = if is_sure { again.executed.max(1) } else { 0 };
+                self.counts.lost(Place::Upstream, least, again.responses);
+                if again.executed > 0 {
+                    self.read.sent = x..x + again.executed;
+                } else if is_sure {
+                    self.read.unanswered = Some(x);
+                }
+            } else if is_again && is_missing {
+                // What it was asked for before was lost, too.
+                self.counts.lost(Place::Upstream, 0, 1);
             }
             self.counts.episode(Place::Upstream, is_sure);
             if let Some(hole) = hole.filter(|_| in_shadow > 0) {
@@ -671,7 +740,7 @@ impl Responses {
             }
             return Some(DataLoss { place: Place::Upstream, is_sure, sent: None });
         }
-        if !is_by_loss || sent.is_none() {
+        if !is_by_loss || sent.is_none() || by == Trigger::Timeout && again.may_have_crossed {
             return None;
         }
         // If packets overtake each other, one that is requested again may only have been late. A timer is long enough to tell.
@@ -689,11 +758,10 @@ impl Responses {
         Some(DataLoss { place: Place::Downstream, is_sure, sent })
     }
 
-    /// The capture is over: decides what is undecided. `reaction`: the shortest time in which the requester reacted to what it was told;
-    /// `is_apart`: what it was told was stamped after that.
+    /// The capture is over: decides what is undecided.
     pub(crate) fn finish(
         &mut self,
-        (reaction, is_apart): (Option<i64>, bool),
+        &Requester { reaction, is_apart, until }: &Requester,
         ids: &IdOrder,
         config: &TrackConfig,
         resolved: &mut Vec<Resolved>,
@@ -737,7 +805,7 @@ impl Responses {
         if config.is_sparse || self.read.seq.is_sparse() {
             let (base, hi) = (self.read.seq.base, self.read.seq.hi);
             self.counts.nothing_sure(hi - base);
-        } else if open > 0 {
+        } else if self.went_over_holes(until) {
             // What the capture missed looks lost before the tap. That it was requested again proves a loss, if not where.
             let proved = u64::from(self.counts.episodes_at(Place::Upstream).certain);
             self.counts.doubt_all(Place::Upstream);
@@ -757,6 +825,24 @@ impl Responses {
         // With them, requests may be missing, and then their responses are no jumps.
         let jumps = if open > 0 { self.read.seq.rare.jumps.psns() } else { 0 };
         self.counts.lost(Place::Capture, 0, open + jumps);
+    }
+
+    /// The response that was counted as lost before the tap, from which on nothing came since: it need not have been sent, and is no longer proved.
+    pub(crate) fn take_unanswered(&mut self) -> Option<Psn> {
+        let read = self.read.get_mut()?;
+        let x = read.unanswered.take().filter(|&x| x >= read.seq.hi)?;
+        self.counts.doubt(Place::Upstream, 1);
+        self.counts.no_episode(Place::Upstream, true);
+        self.counts.episode(Place::Unknown, false);
+        Some(Psn(x as u32 & (Psn::SPACE - 1)))
+    }
+
+    /// Whether the requester went on over responses that never came: it had them, and the capture missed them. What it lacks at the end it may
+    /// still ask for: that proves nothing. `until`: when the requester sent last.
+    fn went_over_holes(&self, until: i64) -> bool {
+        let Data { seq, expected, .. } = &*self.read;
+        let is_over = |hole: &Hole| hole.start < *expected || until.saturating_sub(hole.time) > LONG_NS;
+        seq.rare.holes.has_forgotten() || seq.rare.holes.iter().any(is_over)
     }
 
     /// Behind the last response that came, as many may have been lost before the tap as the other losses there make likely.

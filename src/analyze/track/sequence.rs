@@ -289,6 +289,12 @@ impl Sequence {
         // A sender that goes back again is asked again, by a packet of the pass before.
         let is_calm = !self.in_pass && rtt.is_some_and(|rtt| before.time - context.asked_time > 2 * rtt);
         let sure = rtt.filter(|_| is_calm).map_or(SURE_NS, |rtt| (rtt / 2).min(DUPLICATE_NS));
+        // Who repeats packets may do so for two reasons in a row; and a mirror that copies these has copied others before.
+        let is_repeated = before.flags & (SENT_AGAIN | RETRANSMITTED) != 0;
+        let is_uncopied = !is_young(age) && !context.copying.is_learned() && self.rare.places.are_none();
+        if is_repeated && is_uncopied && !is_elsewhere {
+            return Ok(None);
+        }
         if apart < sure && !coarse {
             return Ok(Some(Evidence::RoundTrip));
         }

@@ -379,6 +379,9 @@ impl Requests {
         let mut first = None;
         let mut is_last = false;
         reads.last_time = response.time;
+        if read.came == 0 {
+            read.came = response.time;
+        }
         let missing = Some(read.next).filter(|next| x > *next && !response.repeated);
         reads.out_of_sequence |= missing.is_some();
         if x >= read.next {

@@ -323,9 +323,12 @@ impl Requests {
     }
 
     /// So often its sender went back, and no NAK and no timer tells why, where answers show: the capture missed the NAK. Where answers are
-    /// stamped after what they made their requester do, that is why.
+    /// stamped after what they made their requester do, that is why; and whoever has READs may lack a response, which no NAK tells.
     pub(crate) fn reasons_missed(&self) -> u64 {
-        let is_shown = self.acks_seen > 0 && !self.is_apart() && self.counts.of(Class::LateOriginal) == 0;
+        let is_shown = self.acks_seen > 0
+            && !self.is_apart()
+            && !self.has_reads()
+            && self.counts.of(Class::LateOriginal) == 0;
         let recovery = self.more.as_ref().filter(|_| is_shown).and_then(|more| more.recovery.get());
         // In the beginning, the NAK came before the capture.
         let is_it = |episode: &&Episode| {
@@ -413,9 +416,11 @@ impl Requests {
     fn doubt(&mut self, config: &TrackConfig) {
         const MANY_ARE_LATE: u64 = 8;
         const TOLD_APART: u64 = 1000;
+        self.reconsider_late();
         // Where packets that were only late caused NAKs, other NAKs may have this cause too and not show it.
         if let Some(trouble) = self.trouble.get()
-            && trouble.late_behind.saturating_mul(8) > trouble.lost_behind_sure
+            && trouble.late_behind.saturating_mul(8).saturating_add(trouble.late_again_behind)
+                > trouble.lost_behind_sure
         {
             self.none_is_proved(Place::Downstream);
         }
@@ -641,6 +646,39 @@ impl Requests {
         let x = self.seq.unwrap(psn);
         let read = self.reads.get().and_then(|reads| reads.list.get(reads.place(x)?));
         read.is_none_or(|read| read.next_before > x)
+    }
+
+    /// The responses of the READ that was just requested again for the first time, from its beginning, if none of them passed the tap, and an answer to
+    /// what is behind it did: they had been sent before.
+    pub(crate) fn executed(&self, psn: Psn) -> u64 {
+        let Some(reads) = self.reads.get() else { return 0 };
+        let Some(read) = reads.place(self.seq.unwrap(psn)).and_then(|at| reads.list.get(at)) else {
+            return 0;
+        };
+        let is_answered_behind =
+            || reads.from(read.end).any(|later| later.first >= read.end && later.answered);
+        let is_first = read.again_before == 0 && !read.answered && self.seq.unwrap(psn) == read.first;
+        let is_executed = is_first && (self.una >= read.end || is_answered_behind());
+        if is_executed { read.end - read.first } else { 0 }
+    }
+
+    /// Whether an answer to anything behind this PSN passed the tap.
+    pub(crate) fn is_answered_behind(&self, psn: Psn) -> bool {
+        let Some(reads) = self.reads.get() else { return false };
+        let x = self.seq.unwrap(psn);
+        let is_behind = |read: &Read| read.answered && (read.next > x + 1 || read.next_before > x + 1);
+        self.una > x + 1 || reads.acked.0 > x || reads.list.iter().any(is_behind)
+    }
+
+    /// Whether the READ that was just requested again was answered so late that a timer had expired: its answers may have crossed the request.
+    pub(crate) fn may_have_crossed_before(&self, psn: Psn) -> bool {
+        let Some(reads) = self.reads.get() else { return false };
+        let read = reads.place(self.seq.unwrap(psn)).and_then(|at| reads.list.get(at));
+        read.zip(self.rtt_min).is_some_and(|(read, rtt)| {
+            let asked = read.time.max(read.again_before);
+            read.came_before - asked > 4 * i64::from(rtt)
+                && read.again - read.came_before < read.came_before - asked
+        })
     }
 
     /// Whether the network was seen to reorder packets of it, before the tap or behind it.

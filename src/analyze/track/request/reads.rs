@@ -15,8 +15,11 @@ pub(crate) struct Read {
     pub(crate) next: u64,
     /// The same, when it was last requested again.
     pub(super) next_before: u64,
-    /// When its first response came.
+    /// Its first response came.
     pub(super) answered: bool,
+    /// When the first response since it was last requested came, and the same of the time before; 0 if none did.
+    pub(super) came: i64,
+    pub(super) came_before: i64,
     /// Responses seen, each once.
     pub(super) seen: u64,
     /// Its last response came, and the READ was requested once.

@@ -153,6 +153,8 @@ pub(crate) struct LostBehind {
     pub(crate) is_ahead: bool,
     /// It passed the tap last when it was due: no repetition of it was left out since.
     pub(crate) is_last: bool,
+    /// It had been retransmitted just before the question came, which may be for the transmission before.
+    pub(crate) was_again: bool,
     /// When it was retransmitted.
     pub(crate) resent: Option<i64>,
 }
@@ -209,6 +211,10 @@ pub(crate) struct Trouble {
     pub(crate) lost_behind: Option<LostBehind>,
     pub(crate) lost_behind_sure: u32,
     pub(crate) late_behind: u32,
+    /// How soon the last of them were acknowledged after they came again.
+    pub(super) late_by: VecDeque<i64>,
+    /// Packets that were either late there, or had been sent again just before they were asked for.
+    pub(crate) late_again_behind: u32,
     /// PSNs among those that passes left out that no packet of theirs has: they are of READ responses.
     pub(super) skipped_responses: u64,
     /// Losses before the tap that the order of a pass of repetitions proves, and nothing else.
@@ -229,6 +235,8 @@ pub(crate) struct Trouble {
     pub(super) unanswered: u8,
     /// The last NAKs that came after no repetition that they had asked for, as far as was known then.
     pub(super) naks: VecDeque<Unmatched>,
+    /// Requests of the other end pass the tap: its answers would, too.
+    pub(super) is_peer_seen: bool,
     pub(super) answers_early: EarlyAnswers,
     /// The capture has so few packets that most causes cannot be seen.
     pub(crate) hides_causes: bool,
@@ -237,7 +245,7 @@ pub(crate) struct Trouble {
 quiet!(Trouble);
 
 heap! {
-    Trouble { flawed_gaps, tails, waits, asked_before, copied_soon, naks }
+    Trouble { flawed_gaps, tails, waits, asked_before, copied_soon, naks, late_by }
     Asked {}
     FlawedGap {}
     (u64, u64, i64) {}
@@ -263,6 +271,9 @@ pub(crate) const MAX_FLAWED_GAPS: usize = 128;
 pub(crate) const MAX_EPISODES: usize = 256;
 
 pub(crate) const MAX_TIMEOUTS: usize = 64;
+
+/// Late packets of which it is kept by how much.
+const MOST_LATE: usize = 64;
 
 impl Trouble {
     /// NAKs under way at a time, at most.
@@ -339,7 +350,10 @@ impl Requests {
             // In the first round trip of a capture, packets come that were sent before it, and prove nothing.
             let waited = fill.time - fill.hole_time;
             let round_trip = self.rtt_min.map_or(waited, |rtt| waited.min(rtt.into()));
-            let is_sure = is_sure && fill.hole_time - self.seq.start_time > round_trip;
+            let is_early = fill.hole_time - self.seq.start_time <= round_trip;
+            // But for what a receiver asks for, of a sender that goes back: it sends in order.
+            let is_asked_since = nak.is_some_and(|nak| nak.cause_time.is_some());
+            let is_sure = is_sure && (!is_early || is_asked_since && self.goes_back());
             let timed_out = fill.timed_out || fill.is_due && self.is_next_timeout(fill.x);
             let is_reason = verdict.went_back || is_reasoned;
             let is_named = |first| {
@@ -589,6 +603,7 @@ impl Requests {
         let answered =
             |rtt: u32| seen.saturating_add(i64::from(rtt) * 3 / 4).saturating_add(latest.min(rtt.into()));
         let is_too_soon = is_repeated && self.rtt_min.is_some_and(|rtt| time < answered(rtt));
+        let was_again = is_repeated && self.rtt_min.is_some_and(|rtt| time - seen < 2 * i64::from(rtt));
         let next = self.next_packet(x);
         let after = [next, self.next_packet(next)].map(|x| self.seq.ring.get(x).map(|sent| time - sent.time));
         let asked = AskedFor { after, behind: most.saturating_sub(1) };
@@ -597,7 +612,7 @@ impl Requests {
         let rtt = self.rtt_min.filter(|_| is_last);
         let lacked_ns = rtt.map_or(i64::MIN, |rtt| time - seen - i64::from(rtt));
         let is_ahead = is_ahead && overdue.is_none();
-        let lost = LostBehind { x, most, is_ahead, asked, lacked_ns, is_last, resent };
+        let lost = LostBehind { x, most, is_ahead, asked, lacked_ns, is_last, was_again, resent };
         if seen - self.seq.start_time <= round_trip || is_too_soon {
             return self.was_lost_behind(0, &lost);
         }
@@ -633,12 +648,24 @@ impl Requests {
     pub(crate) fn judge_lost_behind(&mut self, una: u64, time: i64) {
         let Some(lost) = self.trouble.lost_behind.filter(|lost| una > lost.x) else { return };
         self.trouble.lost_behind = None;
+        self.reconsider_late();
         // It was acknowledged before it was retransmitted, or much sooner than a round trip after that: it had only been late.
         let late = match lost.resent {
             None => true,
             Some(resent) => self.rtt_min.is_some_and(|rtt| time - resent < i64::from(rtt) * 3 / 4),
         };
+        // Or what arrived was the repetition that had been under way when the responder asked.
+        if late && lost.was_again {
+            self.trouble.late_again_behind += 1;
+            if lost.resent.is_some() {
+                self.now_known(lost.x, Place::Downstream, (Place::Unknown, false));
+            }
+            return self.was_lost_behind(0, &lost);
+        }
         self.trouble.late_behind += late as u32;
+        if let Some(resent) = lost.resent.filter(|_| late) {
+            push_last(&mut self.trouble.late_by, MOST_LATE, time - resent);
+        }
         // The responder still lacked it when all that is as late as packets are at the tap had come, and its acknowledgement waited for the
         // retransmission.
         let latest = self.latest_ns();
@@ -659,6 +686,16 @@ impl Requests {
             episode.lacked_ns = is_awaited.then_some(lost.lacked_ns);
             episode.is_last = lost.is_last;
         }
+    }
+
+    /// The first round trips are not the shortest ones: what seemed to be late, since it was acknowledged sooner than these after it came again,
+    /// need not have been.
+    pub(super) fn reconsider_late(&mut self) {
+        let Some((rtt, trouble)) = self.rtt_min.zip(self.trouble.get_mut()) else { return };
+        let before = trouble.late_by.len();
+        trouble.late_by.retain(|&ns| ns < i64::from(rtt) * 3 / 4);
+        let fewer = (before - trouble.late_by.len()) as u32;
+        trouble.late_behind = trouble.late_behind.saturating_sub(fewer);
     }
 
     /// Whether the tap saw this packet after the last NAK for it, if there was one.
@@ -759,6 +796,7 @@ impl Requests {
             (Some(_), _) => Trigger::Rnr,
             (_, Some(_)) if is_too_late => Trigger::Timeout,
             (_, Some(_)) => Trigger::Nak,
+            _ if self.may_have_crossed(x, time, config) => Trigger::Timeout,
             // A later response passed the tap: the requester noticed the gap at once.
             _ if self.implies_nak(x, time, config) => Trigger::ImpliedNak,
             // No NAK came. An acknowledgement that passed the tap may have been lost before the sender. A coarse clock does not
@@ -1028,7 +1066,7 @@ impl Requests {
     /// did one that is as long as others: where answers are slow, or their clock is ahead, timers may be as short as a round trip seems to be.
     fn settle_first_causes(&mut self, floor: i64) {
         const SOME: usize = 3;
-        if self.acks_seen == 0 {
+        if !self.hears() {
             return;
         }
         let rtt = self.rtt_min.unwrap_or(0);
@@ -1076,6 +1114,23 @@ impl Requests {
         triggers[Trigger::Timeout as usize] = triggers[Trigger::Timeout as usize].saturating_add(n);
     }
 
+    /// Whether the capture has the answers to it, if there are any.
+    pub(super) fn hears(&self) -> bool {
+        self.acks_seen > 0 || self.trouble.get().is_some_and(|trouble| trouble.is_peer_seen)
+    }
+
+    /// A response that was asked for again need not have been sent: its responder answered nothing any more.
+    pub(crate) fn data_may_not_be_sent(&mut self, psn: Psn) {
+        let x = self.seq.unwrap(psn);
+        let Some(more) = self.more.as_mut().and_then(|more| more.recovery.get_mut()) else { return };
+        let is_it = |episode: &&mut Episode| {
+            episode.is_of_data && episode.x == x && episode.place == Some(Place::Upstream)
+        };
+        for episode in more.episodes.iter_mut().rev().filter(is_it).take(1) {
+            (episode.place, episode.certain) = (None, false);
+        }
+    }
+
     /// Why the sender went back last, and the frame with which it did.
     pub(crate) fn went_back(&self) -> Option<(Trigger, u64)> {
         let last = self.more.as_ref()?.recovery.get()?.episodes.last()?;
@@ -1092,6 +1147,32 @@ impl Requests {
         let is_acked = acked + 1 >= read.end && acked_time > read.time;
         let last = if is_acked { acked_time.max(self.reads.last_time) } else { self.reads.last_time };
         (is_open || is_acked) && time - last < self.patience(waited, config)
+    }
+
+    /// Whether the READ that begins with this PSN is asked for again when a timer may have expired, and its answers came in order, and so late that they
+    /// may have crossed this request on its way.
+    fn may_have_crossed(&self, x: u64, time: i64, config: &TrackConfig) -> bool {
+        let Some(reads) = self.reads.get().filter(|reads| !reads.out_of_sequence) else { return false };
+        let Some(read) = reads.place(x).and_then(|at| reads.list.get(at)) else { return false };
+        let asked = read.time.max(read.again);
+        let is_passed_over = reads.acked.0 + 1 >= read.end && reads.acked.1 > read.time
+            || reads.from(read.end).any(|later| later.first >= read.end && later.answered);
+        let (came, since) = (read.came - asked, time - read.came);
+        let is_late = self.rtt_min.is_some_and(|rtt| came > 4 * i64::from(rtt));
+        x == read.first
+            && read.came > asked
+            && !is_passed_over
+            && is_late
+            && since < came
+            && self.may_be_timer(time - asked, config)
+    }
+
+    /// Whether a timer of this queue pair may last so long.
+    fn may_be_timer(&self, ns: i64, config: &TrackConfig) -> bool {
+        match self.known_timeout(config) {
+            Some(timeout) => ns >= timeout,
+            None => ns >= self.shortest_timeout(config) && fitting_exponent(ns.max(0) as u64).is_some(),
+        }
     }
 
     /// How long a requester that asks again so long after it asked may have taken to do so after a READ response. Some are slow, or far behind

@@ -162,21 +162,25 @@ impl Requests {
         let tries = self.trouble.get()?.tries?;
         let Tries { x, again, timers, answered, .. } = tries;
         // Without answers, it is not known that no NAK asked for it. Those come sooner.
-        let shortest = if self.acks_seen > 0 { SHORTEST_TIMER_NS } else { SHORTEST_UNHEARD_NS };
+        let shortest = if self.hears() { SHORTEST_TIMER_NS } else { SHORTEST_UNHEARD_NS };
         let is_timer = timers > 0 && tries.shortest >= shortest;
         if !is_timer || !self.is_at(&tries) || allowed.is_some_and(|allowed| again < allowed.into()) {
             return None;
         }
         // With few tries, or if its answers may take another path, it may have been answered at last, and the capture lacks that.
-        let is_heard = self.acks_seen > 0 && self.acked_unseen == 0;
+        let is_heard = self.hears() && self.acked_unseen == 0;
         let enough = match is_heard {
-            true => 1,
+            true if self.acks_seen > 0 => 1,
+            // Who never answered may come up yet.
+            true => 3,
             // What goes on with new packets was answered, if it was not its last try.
             false if self.seq.hi > tries.hi => MOST_TRIES - 1,
             false => 3,
         };
         let is_answered = self.una > x;
-        let is_in_vain = again > 3 && answered + 1 >= again && self.acks_seen > tries.answers;
+        // The answer to the last try reached it, as far as anybody knows, unless it stopped where all have to.
+        let may_stop = again >= allowed.map_or(MOST_TRIES - 1, u32::from);
+        let is_in_vain = may_stop && again > 3 && answered + 1 >= again && self.acks_seen > tries.answers;
         if again < enough || is_answered && !is_in_vain {
             return None;
         }
