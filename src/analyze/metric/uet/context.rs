@@ -87,7 +87,7 @@ impl Side {
         let psn = request.psn();
         let is_trimmed = self.trims.has(message.as_ref(), headers.d);
         let sprayed = self.sprayed.get_or_insert_with(|| Box::new(Sprayed::new(BITS_OF_PSN, psn, time)));
-        let sent = Sent { carried, is_rtx: request.retransmit(), is_trimmed, is_ordered };
+        let sent = Sent { carried, is_rtx: request.retransmit(), stamp: None, is_trimmed, is_ordered };
         let entropy = headers.entropy();
         if sprayed.comes_elsewhere(psn, entropy, &sent) {
             return true;
@@ -140,7 +140,8 @@ impl Side {
         }
         let Some(sprayed) = &mut self.sprayed else { return };
         if !ack.probe() {
-            let said = Said { is_marked: ack.ecn_marked(), ..Said::default() };
+            let (is_marked, is_again) = (ack.ecn_marked(), ack.retransmit());
+            let said = Said { is_marked, is_again, ..Said::default() };
             if let Some(rtt) = sprayed.on_acknowledged(ack.ack_psn(), said, time) {
                 self.answers.rtts.add(rtt);
             }
