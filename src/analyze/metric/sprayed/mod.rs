@@ -65,6 +65,8 @@ pub(crate) struct Sprayed {
     min_rtt: Option<u64>,
     /// From a packet to the first SACK that shows it, whichever packet caused that; without retransmissions.
     shown_after: Totals,
+    /// How long behind one that was sent later packets came, at most, without the bit of retransmissions.
+    latest: u32,
     /// Answers say whether they are to a retransmission.
     says_again: bool,
     /// When the packet came that caused the last SACK.
@@ -88,6 +90,8 @@ pub(crate) struct Sums {
     /// Those by their PSN.
     pub(crate) inferred: u64,
     pub(crate) both: u64,
+    /// Those that say so, and of which PSNs tell nothing: no packet behind was there to show them missing.
+    untold: u64,
     pub(crate) lost_before: u64,
     pub(crate) lost_after: u64,
     /// Of what was sent again, these were lost or late on a path that is slow: see [`Tally::lost_or_late`](super::paths::Tally::lost_or_late).
@@ -264,6 +268,7 @@ impl Sprayed {
             ack_rtt: Distribution::default(),
             min_rtt: None,
             shown_after: Totals::default(),
+            latest: 0,
             says_again: false,
             cause: None,
             answers: 0,
@@ -342,6 +347,28 @@ impl Sprayed {
         true
     }
 
+    /// The first packets that were sent, as it turns out, came trimmed: those with these PSNs, in the order in which they came.
+    pub(crate) fn were_trimmed(&mut self, psns: impl Iterator<Item = u32>) {
+        let mut first = None;
+        for psn in psns {
+            let x = self.unwrap(psn);
+            first = first.or(Some(x));
+            let Some(slot) = self.slot(x).filter(|slot| slot.path > 0 && !slot.has(TRIMMED)) else {
+                continue;
+            };
+            slot.flags |= TRIMMED;
+            let (at, is_told) = (usize::from(slot.path) - 1, slot.has(NACKED_TRIMMED));
+            let way = self.ways.get_mut(at);
+            way.tally.trimmed += 1;
+            way.trimmed_after -= u64::from(is_told);
+            self.sums.trimmed += 1;
+        }
+        // What is whole comes behind them.
+        if let Some(first) = first.filter(|_| self.sums.trimmed == self.sums.packets) {
+            self.hi = first;
+        }
+    }
+
     /// Whether packets come to another tap.
     pub(crate) fn comes_to_several(&self) -> bool {
         self.crossings.are_seen()
@@ -389,11 +416,14 @@ impl Sprayed {
         // Without the bit, a hole is a loss only if what fills it took another path than the one whose turn it was.
         let is_out_of_turn = !is_rtx && x < hi && self.is_out_of_turn(x, at, since);
         let is_behind_one = is_ordered && self.last_again.is_some_and(|last| last + 1 == x);
+        let is_long_after = is_rtx && self.is_long_after(x, since);
         let knows_bit = self.sums.rtx > 0;
         let Some(slot) = self.slot(x) else { return is_rtx };
         let before = *slot;
         let is_known = before.path > 0 || before.has(NACKED_TRIMMED | REFUSED);
-        let is_again = is_known || before.shown >= SHOWN && (is_rtx || is_out_of_turn);
+        let is_again = is_known
+            || before.shown >= SHOWN && (is_rtx || is_out_of_turn)
+            || before.shown > 0 && is_long_after;
         let is_late = before.has(LOST_BEFORE) && !is_rtx;
         // What SACKs show missing, and does not say that it is a retransmission, was late.
         // A sender that never says so may not know the bit.
@@ -415,6 +445,7 @@ impl Sprayed {
         self.sums.rtx += u64::from(is_rtx);
         self.sums.inferred += u64::from(is_again && !is_late);
         self.sums.both += u64::from(is_rtx && is_again);
+        self.sums.untold += u64::from(is_long_after && !is_again && before.shown == 0);
         match () {
             // The first transmission comes behind its retransmission: it was late, not lost.
             () if is_late => {
@@ -435,6 +466,9 @@ impl Sprayed {
                         slot.lost_before = COUNTED_LATE;
                     }
                 }
+                let later = self.sent_once(x + 1);
+                let by = later.map_or(0, |later| since.wrapping_sub(later));
+                self.latest = self.latest.max(by);
                 self.sums.reordered += 1;
                 self.sums.max_extent = self.sums.max_extent.max(hi - 1 - x);
             }
@@ -463,6 +497,18 @@ impl Sprayed {
             || longest.is_some_and(|rtt| {
                 u64::try_from(time.saturating_sub(asked)).is_ok_and(|since| since > rtt.saturating_mul(2))
             })
+    }
+
+    /// Whether a packet comes longer after its neighbours than any that was late, and than packets follow each other.
+    fn is_long_after(&mut self, x: u64, since: u32) -> bool {
+        const NEIGHBOURS: u64 = 4;
+        const MANY: u64 = 16;
+        let neighbour = match x < self.hi {
+            true => (x + 1..=x + NEIGHBOURS).find_map(|x| self.sent_once(x)),
+            false => self.slot(x.wrapping_sub(1)).filter(|slot| slot.path > 0).map(|slot| slot.time),
+        };
+        let long = (u64::from(self.latest) * 2).max(u64::from(since) / self.sums.packets * MANY);
+        neighbour.is_some_and(|time| u64::from(since.wrapping_sub(time)) > long)
     }
 
     /// Whether a packet that was missing comes on another path than the one whose turn it was, and after what was shown to be missing could be sent again.
@@ -804,8 +850,8 @@ impl Sprayed {
 
     /// Of what is a retransmission by its bit or by its PSN, the share that is by both. Without answers, PSNs do not tell what was lost before the tap.
     pub(crate) fn agreement(&self) -> Option<f64> {
-        let Sums { rtx, inferred, both, .. } = self.sums;
-        let either = rtx + inferred - both;
+        let Sums { rtx, inferred, both, untold, .. } = self.sums;
+        let either = rtx + inferred - both - untold;
         let is_told = self.acked.is_some() || both == rtx;
         (either > 0 && is_told).then(|| both as f64 / either as f64)
     }

@@ -151,13 +151,14 @@ pub(super) fn mirror_loss(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn F
 
 /// Frames that may hold packets: a finding for all kinds of them.
 pub(super) fn not_decoded(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
-    let capture = &head.capture;
-    let hidden = capture.hidden_frames();
+    // What is encrypted has a finding of its own.
+    let hiding = || head.capture.hiding().filter(|one| !one.is_encrypted);
+    let hidden: u64 = hiding().map(|one| one.frames).sum();
     if hidden > 0 {
-        let text = format!("not decoded: {}", NotDecoded::list(capture.hiding()));
-        let frames = capture.hiding().take(8).map(|one| one.first_frame).collect();
+        let text = format!("not decoded: {}", NotDecoded::list(hiding()));
+        let frames = hiding().take(8).map(|one| one.first_frame).collect();
         // Of what the capture cut, nothing but more of it tells what it is.
-        let (cut, wrapped): (Vec<_>, Vec<_>) = capture.hiding().partition(|one| one.is_cut());
+        let (cut, wrapped): (Vec<_>, Vec<_>) = hiding().partition(|one| one.is_cut());
         let (advice, next) = match (cut.is_empty(), wrapped.is_empty()) {
             (false, true) => (None, Some(MORE_BYTES.into())),
             (false, false) => (Some(MORE_BYTES.into()), None),
@@ -169,6 +170,10 @@ pub(super) fn not_decoded(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn F
 
 /// What to do where headers are not in the capture.
 const MORE_BYTES: &str = "record more bytes of each frame, so that its headers are in the capture: tcpdump -s, or the length at which the mirror cuts";
+
+/// What to do where the traffic is that of a transport which is none of RDMA.
+const OTHER_TRANSPORT: &str =
+    "TTPoE is a transport of its own, in hardware as RDMA is: look at it with tools of its vendor";
 
 /// Frames whose content nobody can judge.
 pub(super) fn encrypted(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
@@ -522,9 +527,20 @@ pub(super) fn without_rdma(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn 
     let capture = &head.capture;
     let others: u64 = capture.not_decoded.iter().map(|one| one.frames).sum();
     if capture.rdma_packets == 0 && head.pause.is_none() && others > 0 {
+        // Where most is encrypted, that is what there is to say.
+        let encrypted: u64 = capture.encrypted().map(|one| one.frames).sum();
+        if encrypted * 2 >= others {
+            return;
+        }
         let text = format!("no RDMA packet: {}", NotDecoded::list(capture.not_decoded.iter()));
         let is_all_cut = capture.not_decoded.iter().all(|one| one.is_cut());
-        let next = is_all_cut.then(|| MORE_BYTES.into());
+        let other: u64 =
+            capture.not_decoded.iter().filter(|one| one.is_other_transport()).map(|one| one.frames).sum();
+        let next = match () {
+            () if is_all_cut => Some(MORE_BYTES.into()),
+            () if other * 2 >= others => Some(OTHER_TRANSPORT.into()),
+            () => None,
+        };
         say(Seen { next, ..Seen::new(others, text) });
     }
 }
