@@ -572,7 +572,7 @@ fn worst(paths: &[Tally], of: impl Fn(&Tally) -> u64, sent: impl Fn(&Tally) -> u
 /// The paths, at most half of them, which always took longer than the others do on average, and on average half as much again.
 fn slowest(paths: &[Tally], of: impl Fn(&Tally) -> &Totals) -> Option<Vec<usize>> {
     /// Samples of each path: fewer are all slow by chance.
-    const ENOUGH: u64 = 16;
+    const ENOUGH: u64 = 8;
     let mean = |at: usize| of(&paths[at]).spread()[1].unwrap_or(0);
     let mut order: Vec<usize> = (0..paths.len()).filter(|&at| of(&paths[at]).count >= ENOUGH).collect();
     order.sort_by_key(|&at| std::cmp::Reverse(mean(at)));
