@@ -140,9 +140,9 @@ pub fn print(packet: &Packet) -> String {
     if !packet.payload.is_empty() {
         items.push(format!("payload hex:{}", hex(&packet.payload)));
     }
-    let has = |kind| packet.parts.iter().any(|part| part.kind == kind);
     // Without a BTH, it is not computed.
-    if packet.pad.len > 0 && (packet.keeps(ComputedField::Pad) || !has(Kind::Bth)) {
+    let has_bth = packet.parts.iter().any(|part| part.kind.is_bth());
+    if packet.pad.len > 0 && (packet.keeps(ComputedField::Pad) || !has_bth) {
         items.push(format!("pad hex:{}", hex(packet.pad.bytes())));
     }
     let (icrc, vcrc) = (packet.icrc.as_ref().map(|crc| &crc[..]), packet.vcrc.as_ref().map(|crc| &crc[..]));

@@ -201,6 +201,11 @@ impl NotDecoded {
         [Numbers::Cut, Numbers::CutPause].iter().any(|cut| self.kind == cut.name())
     }
 
+    /// Whether it is a transport of its own, and carries no RDMA.
+    pub(crate) fn is_other_transport(&self) -> bool {
+        self.name.as_deref() == Some("TTPoE")
+    }
+
     /// "20 frames of EtherType 0x88e5 (MACsec)".
     pub fn text(&self) -> String {
         format!("{} of {}", units::several(self.frames, "frame"), self.what)

@@ -344,3 +344,92 @@ fn two_rewinds_at_once() {
     let report = judged("two-rewinds-at-once.pcap");
     assert_eq!(class(stream(&report, 1_436_713, "requests"), "capture_duplicate"), 0);
 }
+
+/// The one row of a section.
+fn row<'a>(report: &'a Value, section: &str) -> &'a Value {
+    let rows = report[section].as_array().unwrap();
+    assert_eq!(rows.len(), 1, "{section}");
+    &rows[0]
+}
+
+/// Paths in this state.
+fn paths_in(report: &Value, state: &str) -> usize {
+    report["paths"].as_array().unwrap().iter().filter(|path| path["state"] == state).count()
+}
+
+/// The answer to a retransmission comes a few nanoseconds sooner than any before: that it is to that one is in the time stamp or in the flag, and the first transmission was lost.
+#[test]
+fn a_fast_answer_to_a_retransmission_proves_no_late_packet() {
+    for (name, section) in [("mrc-lost.pcap", "mrc"), ("uet-lost.pcap", "uet")] {
+        let report = judged(name);
+        let row = row(&report, section);
+        assert_eq!((&row["lost_after_tap"], &row["spurious_retransmits"]), (&2.into(), &0.into()), "{name}");
+    }
+    let files =
+        ["mrc-lost.pcap", "mrc-lost-receiver.pcap"].map(|name| format!("tests/data/judged/{name}.zst"));
+    let args = ["analyze", "--json", "--merge", &files[0], &files[1]];
+    let merged: Value = serde_json::from_str(&printed(cli().args(args))).unwrap();
+    let row = row(&merged, "mrc");
+    assert_eq!((&row["lost_after_tap"], &row["spurious_retransmits"]), (&2.into(), &0.into()));
+}
+
+/// A receiver answers half a microsecond after a packet, when the next one has come: the offset of what it answers is negative, and all round trips are measured.
+#[test]
+fn answers_of_a_receiver_that_is_behind_measure_round_trips() {
+    let report = judged("mrc-answers-late.pcap");
+    assert_eq!(findings(&report), ["path.bad"]);
+    assert_eq!(row(&report, "mrc")["ack_rtt_ns"]["count"], 256);
+    assert_eq!((paths_in(&report, "slow"), paths_in(&report, "good")), (1, 31));
+}
+
+/// Half of the paths lose, or some take not quite twice as long: they are told together.
+#[test]
+fn paths_that_are_bad_together_are_named() {
+    let report = judged("mrc-four-bad-paths.pcap");
+    assert_eq!((paths_in(&report, "lossy"), paths_in(&report, "good")), (8, 8));
+    let found = findings(&report);
+    assert_eq!(found.iter().filter(|&&id| id == "path.bad").count(), 2, "{found:?}");
+    let slow = judged("mrc-slow-path.pcap");
+    assert_eq!((paths_in(&slow, "slow"), paths_in(&slow, "good")), (2, 14));
+}
+
+/// Where the sender is tapped, two round trips show whether it heeds a request to skip a path.
+#[test]
+fn a_skip_that_is_ignored_shows_soon_at_the_sender() {
+    let report = judged("mrc-skip-ignored.pcap");
+    assert!(findings(&report).contains(&"mrc.skip_ignored"));
+    assert!(row(&report, "mrc")["after_skip"].as_u64() >= Some(40));
+}
+
+/// The first packet of all came trimmed, before any whole one.
+#[test]
+fn what_is_trimmed_first_is_trimmed() {
+    for (name, section, trimmed) in [
+        ("mrc-all", "mrc", 5),
+        ("mrc-none", "mrc", 5),
+        ("uet-all", "uet", 4),
+        ("uet-none", "uet", 4),
+        ("uet-ip", "uet", 4),
+    ] {
+        let report = judged(&format!("first-trimmed-{name}.pcap"));
+        let row = row(&report, section);
+        let counts = (&row["trimmed"], &row["payload_bytes"], &row["reordered"]);
+        assert_eq!(counts, (&trimmed.into(), &8192.into(), &0.into()), "{name}");
+        assert!(!findings(&report).contains(&"class.several"), "{name}");
+    }
+    let report = judged("first-trimmed-rc.pcap");
+    assert_eq!(class(&report["flows"][0]["requests"], "trimmed"), 12);
+    assert_eq!(class(&report["flows"][0]["requests"], "corrupt"), 0);
+    assert_eq!(report["capture"]["malformed_packets"], 0);
+}
+
+/// The capture keeps no more of a packet than its delivery header: nothing of it hides, and its lengths say the payload. With a reserved bit in IP protocol 253, it is no telemetry.
+#[test]
+fn what_is_left_of_ultra_ethernet_is_enough() {
+    let report = judged("uet-cut.pcap");
+    assert_eq!(findings(&report), [""; 0]);
+    assert_eq!(row(&report, "uet")["payload_bytes"], 8192);
+    let reserved = judged("uet-reserved-bit.pcap");
+    assert_eq!(reserved["capture"]["not_decoded"].as_array().map(Vec::len), Some(0));
+    assert_eq!(row(&reserved, "uet")["packets"], 4);
+}

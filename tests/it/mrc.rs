@@ -249,11 +249,11 @@ fn retransmissions_by_their_bit_and_by_their_number_agree() {
     }
 }
 
-/// Of each connection, some 64 KiB are kept: they count as memory, and there are no more connections than may take a part of it.
+/// Of each connection, some 80 KiB are kept: they count as memory, and there are no more connections than may take a part of it.
 #[test]
 fn what_is_kept_of_connections_is_bounded_memory() {
-    const EACH: usize = 64 << 10;
-    for (max_memory, followed) in [(512 << 20, 20), (4 << 20, 8)] {
+    const EACH: usize = 80 << 10;
+    for (max_memory, followed) in [(512 << 20, 20), (4 << 20, 6)] {
         let mut analysis = Analysis::new(Options { max_memory, ..Options::default() });
         let before = analysis.memory();
         for qp in 0..20 {

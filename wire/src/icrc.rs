@@ -62,13 +62,23 @@ fn has_trimmed_length(d: &Dissection<'_>) -> bool {
     if d.notes().is_empty() || !d.has(Kind::Bth) || !is_longer(Kind::Udp) {
         return false;
     }
-    let is_ip_right = d.get::<Ipv4>().is_none_or(|ip| ip.ihl() != 5 || checksum::internet(ip.bytes()) == 0);
+    let is_ip_right = is_ip_right(d);
     let of_ip = len_by_ip(d);
     // In a tunnel, the lengths around the packet are right; where its own IP length says nothing, neither does UDP's.
     if d.tunnel_depth() > 0 && of_ip.is_none_or(|len| usize::from(len) < Udp::LEN + Bth::LEN) {
         return false;
     }
     is_ip_right && (!(is_longer(Kind::Ipv4) || is_longer(Kind::Ipv6)) || has_old_lengths(d))
+}
+
+/// Whether IP's header is right, and UDP's says more bytes than it: a switch trimmed the packet, and wrote only IP's length anew.
+#[cold]
+pub fn has_old_udp_length(d: &Dissection<'_>) -> bool {
+    says_more(d, Kind::Udp) && !says_more(d, Kind::Ipv4) && !says_more(d, Kind::Ipv6) && is_ip_right(d)
+}
+
+fn is_ip_right(d: &Dissection<'_>) -> bool {
+    d.get::<Ipv4>().is_none_or(|ip| ip.ihl() != 5 || checksum::internet(ip.bytes()) == 0)
 }
 
 /// Whether the length field of this header says more bytes than there are.

@@ -5,6 +5,8 @@ use super::{
     Analysis,
     held::{Held, Looked, PacketBatch, Waits},
     sorting::{Place, Sorting},
+    tracker::Tracker,
+    trims::Trims,
 };
 use crate::{
     analyze::{
@@ -24,6 +26,10 @@ pub(crate) struct Intake {
     /// The first frames, if their ICRCs are wrong, until it is known whether all ICRCs are wrong.
     held: Vec<Held>,
     held_bad: u64,
+    held_good: bool,
+    /// One of them may be trimmed, and one is long enough to tell.
+    awaits_full: bool,
+    held_full: bool,
     /// Frames that wait for those before them.
     pub(super) sorting: Sorting,
 }
@@ -185,7 +191,8 @@ impl Analysis {
     /// others: see [`push_batch`](Self::push_batch).
     #[inline(always)]
     pub(super) fn push_or_wait(&mut self, packet: &impl Waits) {
-        if !self.is_settled(packet.fast().icrc()) {
+        let icrc = packet.fast().icrc();
+        if !self.is_settled(icrc, || (icrc == State::Bad).then(|| packet.facts())) {
             return self.hold_packet(packet);
         }
         self.note_mirror_copy(packet.copy());
@@ -201,7 +208,8 @@ impl Analysis {
     fn hold_packet(&mut self, packet: &impl Waits) {
         // Those before it may settle it.
         self.catch_up();
-        if !self.is_settled(packet.fast().icrc()) {
+        let icrc = packet.fast().icrc();
+        if !self.is_settled(icrc, || (icrc == State::Bad).then(|| packet.facts())) {
             return self.hold(packet.held());
         }
         self.note_mirror_copy(packet.copy());
@@ -296,37 +304,71 @@ impl Analysis {
     }
 
     pub(super) fn push_or_hold(&mut self, record: &Record<'_>, d: &Dissection<'_>, icrc: State) {
-        match self.is_settled(icrc) {
+        match self.is_settled(icrc, || Facts::of(record, d, icrc)) {
             true => self.push_parsed(record, d, icrc),
             false => self.hold(Held::frame(record, icrc, None)),
         }
     }
 
-    /// Whether the analysis knows if this ICRC can be trusted.
+    /// Whether the analysis knows if this ICRC can be trusted, and whether the packet was trimmed.
     #[inline(always)]
-    pub(super) fn is_settled(&self, icrc: State) -> bool {
-        self.intake.held.is_empty() && (icrc != State::Bad || self.tracker.trust.has_checked())
+    pub(super) fn is_settled(&self, icrc: State, facts: impl FnOnce() -> Option<Facts>) -> bool {
+        self.intake.held.is_empty() && (icrc == State::Good || self.is_doubt_settled(icrc, facts))
+    }
+
+    fn is_doubt_settled(&self, icrc: State, facts: impl FnOnce() -> Option<Facts>) -> bool {
+        let is_trusted = icrc != State::Bad || self.tracker.trust.has_checked();
+        let Tracker { trims, .. } = &self.tracker;
+        is_trusted && !(trims.may_await() && facts().is_some_and(|facts| trims.awaits_full(&facts)))
     }
 
     /// The first ICRC that could be verified is wrong. The next few packets show whether this packet is corrupt, or all ICRCs
-    /// are wrong.
+    /// are wrong. Or it may be trimmed: a longer one shows that.
     #[cold]
     pub(super) fn hold(&mut self, held: Held) {
         self.catch_up();
         let icrc = held.icrc();
+        if self.tracker.trims.may_await()
+            && let Some(facts) = self.facts_of(&held)
+        {
+            self.intake.awaits_full |= self.tracker.trims.awaits_full(&facts);
+            self.intake.held_full |= Trims::is_full(&facts);
+        }
         self.intake.held.push(held);
         self.intake.held_bad += (icrc == State::Bad) as u64;
+        self.intake.held_good |= icrc == State::Good;
         let bytes: usize = self.intake.held.iter().map(Held::bytes).sum();
         let is_full = self.intake.held.len() >= MAX_HELD || bytes >= MAX_HELD_BYTES;
-        if icrc == State::Good || self.intake.held_bad >= HELD_BAD || is_full {
+        let is_trusted = self.intake.held_good || self.tracker.trust.has_checked();
+        let are_all_bad = !is_trusted && self.intake.held_bad >= HELD_BAD;
+        // Where no ICRC is checked, or none is wrong, only a longer packet is waited for.
+        let is_known = is_trusted || self.intake.held_bad == 0;
+        if is_known && (self.intake.held_full || !self.intake.awaits_full) || are_all_bad || is_full {
             self.release();
         }
     }
 
+    fn facts_of(&self, held: &Held) -> Option<Facts> {
+        match held {
+            Held::Fast(packet) => Some(packet.facts()),
+            Held::Encap(packet) => Some(packet.facts()),
+            Held::Frame(held) => {
+                let record = &held.record();
+                Facts::of(record, &self.tracker.options.dissection(record), held.icrc)
+            }
+        }
+    }
+
     pub(crate) fn release(&mut self) {
-        if self.intake.held_bad >= HELD_BAD {
+        let is_trusted = std::mem::take(&mut self.intake.held_good) || self.tracker.trust.has_checked();
+        if self.intake.held_bad >= HELD_BAD && !is_trusted {
             // A device rewrites packets, or the sender computes no ICRC.
             self.tracker.trust.give_up(HELD_BAD);
+        }
+        (self.intake.held_bad, self.intake.held_full) = (0, false);
+        if std::mem::take(&mut self.intake.awaits_full) {
+            let first: Vec<Facts> = self.intake.held.iter().filter_map(|held| self.facts_of(held)).collect();
+            self.tracker.trims.learn(&first);
         }
         for held in std::mem::take(&mut self.intake.held) {
             self.push_held(held);
@@ -350,7 +392,7 @@ impl Analysis {
 
     /// A frame that waited for those before it, of this number.
     pub(super) fn push_in_place(&mut self, number: u64, held: Held) {
-        if !self.is_settled(held.icrc()) {
+        if !self.is_settled(held.icrc(), || self.facts_of(&held)) {
             return self.hold(held);
         }
         let passed_over = self.tracker.passed_over;

@@ -402,6 +402,7 @@ impl Connection {
         let sent = Sent {
             carried: Carried::of(facts),
             is_rtx: d.get::<MrcBth>().is_some_and(MrcBth::rtx),
+            stamp: d.get::<Tseth>().map(|stamp| stamp.tx_timestamp()),
             is_trimmed,
             is_ordered: false,
         };
@@ -438,6 +439,8 @@ impl Connection {
                 is_marked: mark.0 > 0,
                 is_skipped: mark == PathMark(2),
                 entropy: Some(seth.entropy().0),
+                echo: state.filter(|_| seth.cc_type() == 0).map(|state| state.tx_timestamp()),
+                is_again: false,
             };
             self.sprayed.on_acknowledged(seth.ack_psn().0, said, time);
         }

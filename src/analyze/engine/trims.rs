@@ -28,6 +28,10 @@ pub(crate) struct Trims {
     rows: Vec<Row>,
     /// Those of rows for which there was no room.
     others: u64,
+    /// Size and DSCP of packets among the first frames that are trimmed as longer ones show, which came later.
+    early: Vec<(u32, u32)>,
+    /// The first frames showed no longer ones: none is waited for any more.
+    is_told: bool,
 }
 
 #[derive(crate::stored::Stored)]
@@ -41,17 +45,54 @@ struct Row {
 }
 
 heap! {
-    Trims { rows }
+    Trims { rows, early }
     Row { senders }
 }
 
 const MAX_ROWS: usize = 256;
 const MAX_SENDERS: usize = 256;
+/// What is trimmed has one size and few classes.
+const MAX_EARLY: usize = 16;
 
 impl Trims {
     /// A packet as long as the path MTU allows has so much payload: the first one of a flow.
     pub(crate) fn full_packet(&mut self, payload: u32) {
         self.full = self.full.max(payload);
+    }
+
+    /// Whether a longer packet may be waited for.
+    #[inline(always)]
+    pub(crate) fn may_await(&self) -> bool {
+        self.full == 0 && !self.is_told
+    }
+
+    /// Whether the packet may be a trimmed one, of which a longer one would tell: none has come yet.
+    #[cold]
+    pub(crate) fn awaits_full(&self, facts: &Facts) -> bool {
+        self.may_await() && is_doubtful(facts)
+    }
+
+    /// The same of a packet whose ICRC is right, or says nothing: whether it is a longer one.
+    pub(crate) fn is_full(facts: &Facts) -> bool {
+        let shape = facts.opcode().shape();
+        let is_whole = matches!(facts.icrc(), State::Good | State::Unchecked);
+        is_whole && shape.payload == PayloadRule::Full && shape.allows(facts.payload())
+    }
+
+    /// The first frames, of which one may be trimmed, have come: what they show of each other.
+    #[cold]
+    pub(crate) fn learn(&mut self, first: &[Facts]) {
+        self.is_told = true;
+        for full in first.iter().filter(|facts| Trims::is_full(facts)) {
+            self.full_packet(full.payload());
+        }
+        for facts in first.iter().filter(|facts| is_doubtful(facts) && facts.payload() * 2 <= self.full) {
+            let (bytes, dscp) = of(facts);
+            let profile = (bytes, dscp.into());
+            if self.early.len() < MAX_EARLY && !self.early.contains(&profile) {
+                self.early.push(profile);
+            }
+        }
     }
 
     /// A packet of a dissected frame: with the state of its ICRC, if a switch trimmed it.
@@ -104,7 +145,11 @@ impl Trims {
     /// Whether others that were trimmed have its size and DSCP.
     fn is_as_others(&self, facts: &Facts) -> bool {
         let (bytes, dscp) = of(facts);
-        self.rows.iter().any(|row| (row.bytes, row.dscp, row.lengths) == (bytes, dscp, TrimLengths::All))
+        self.early.contains(&(bytes, dscp.into()))
+            || self
+                .rows
+                .iter()
+                .any(|row| (row.bytes, row.dscp, row.lengths) == (bytes, dscp, TrimLengths::All))
     }
 
     /// The report's rows, most packets first.
@@ -140,6 +185,16 @@ fn is_as_given(given: Option<&TrimProfile>, facts: &Facts) -> bool {
         given.bytes.is_none_or(|size| size == bytes)
             && (given.dscps.is_empty() || given.dscps.contains(&dscp))
     })
+}
+
+/// Whether the packet is as switches leave trimmed ones, or as those are which a capture cut, or that are corrupt.
+fn is_doubtful(facts: &Facts) -> bool {
+    match facts.icrc() {
+        State::Good => false,
+        State::Trimmed => true,
+        State::Bad => facts.ip_right() != Some(false) && contradicts(facts),
+        State::Unchecked => facts.opcode().transport == Transport::Mrc && contradicts(facts),
+    }
 }
 
 /// Whether the payload is less than the packet says that it has: a First or Middle packet is as long as the path MTU, and a message of one packet

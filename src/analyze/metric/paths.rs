@@ -399,13 +399,17 @@ const BY_CHANCE: f64 = 5e-3;
 
 /// Whether more of something are on one of `paths` than can be by chance: `mine` of `all`, where it carried this share of the packets. Chernoff's bound.
 fn is_significant(mine: u64, all: u64, share: f64, paths: u64) -> bool {
+    (paths as f64).ln() - all as f64 * divergence(mine, all, share) <= BY_CHANCE.ln()
+}
+
+/// How far more `mine` of `all` is than this share, as Kullback and Leibler measure it; 0: it is not more.
+fn divergence(mine: u64, all: u64, share: f64) -> f64 {
     let own = mine as f64 / all.max(1) as f64;
     if own <= share {
-        return false;
+        return 0.0;
     }
     let rest = if mine < all { (1.0 - own) * ((1.0 - own) / (1.0 - share)).ln() } else { 0.0 };
-    let divergence = own * (own / share.max(f64::MIN_POSITIVE)).ln() + rest;
-    (paths as f64).ln() - all as f64 * divergence <= BY_CHANCE.ln()
+    own * (own / share.max(f64::MIN_POSITIVE)).ln() + rest
 }
 
 /// The state of each path, beside the others. `is_lost_before`: what is lost is lost before the tap.
@@ -418,7 +422,9 @@ fn judge(paths: &[Tally], is_lost_before: bool) -> Vec<PathState> {
         let beside: Vec<usize> = (0..paths.len()).filter(good).collect();
         let tallies: Vec<Tally> = beside.iter().map(|&at| paths[at]).collect();
         let found = judge_once(&tallies, is_lost_before, end);
-        let is_done = found.iter().all(|state| *state == PathState::Good);
+        let is_none = |found: &[PathState]| found.iter().all(|state| *state == PathState::Good);
+        let found = if is_none(&found) { judge_several(&tallies, is_lost_before) } else { found };
+        let is_done = is_none(&found);
         beside.into_iter().zip(found).for_each(|(at, state)| states[at] = state);
         if is_done {
             return states;
@@ -507,6 +513,77 @@ fn judge_once(paths: &[Tally], is_lost_before: bool, end: u64) -> Vec<PathState>
         }
     };
     paths.iter().map(state).collect()
+}
+
+/// Paths that are bad together, at most half of them, where none stands out beside all others: those of a plane, or of a spine.
+fn judge_several(paths: &[Tally], is_lost_before: bool) -> Vec<PathState> {
+    let sent = |path: &Tally| path.sent(is_lost_before);
+    // What was late is counted as such.
+    let lost = |path: &Tally| if path.proven_late + path.perhaps_late > 0 { 0 } else { path.lost };
+    let bad = None
+        .or_else(|| worst(paths, |path| path.trimmed, sent).map(|bad| (bad, PathState::Trimming)))
+        .or_else(|| worst(paths, lost, sent).map(|bad| (bad, PathState::Lossy)))
+        .or_else(|| slowest(paths, |path| &path.transit).map(|bad| (bad, PathState::Slow)))
+        .or_else(|| {
+            worst(paths, |path| path.marked, |path| path.packets).map(|bad| (bad, PathState::Congested))
+        })
+        .or_else(|| slowest(paths, |path| &path.rtts).map(|bad| (bad, PathState::Slow)));
+    let mut states = vec![PathState::Good; paths.len()];
+    let (bad, state) = bad.unwrap_or_default();
+    bad.into_iter().for_each(|at| states[at] = state);
+    states
+}
+
+/// The paths, at most half of them, on which much more of something is than on the others: each of them has so many times their rate, and that all of it is on these by chance is
+/// unlikely, whichever paths they are.
+fn worst(paths: &[Tally], of: impl Fn(&Tally) -> u64, sent: impl Fn(&Tally) -> u64) -> Option<Vec<usize>> {
+    let rate = |at: usize| of(&paths[at]) as f64 / sent(&paths[at]).max(1) as f64;
+    let mut order: Vec<usize> = (0..paths.len()).filter(|&at| sent(&paths[at]) > 0).collect();
+    order.sort_by(|&a, &b| rate(b).total_cmp(&rate(a)));
+    let n = order.len();
+    let sum = |places: &[usize], what: &dyn Fn(&Tally) -> u64| {
+        places.iter().map(|&at| what(&paths[at])).sum::<u64>()
+    };
+    let all = sum(&order, &of);
+    let packets = sum(&order, &sent);
+    // The logarithm of how many choices of so many paths there are.
+    let mut choices = 0.0;
+    let mut most: Option<(f64, usize)> = None;
+    for k in 1..=n / 2 {
+        choices += ((n - k + 1) as f64 / k as f64).ln();
+        let bad = &order[..k];
+        let (mine, least) = (sum(bad, &of), paths[bad[k - 1]]);
+        let (of_rest, sent_of_rest) = (all - mine, packets - sum(bad, &sent));
+        let is_far = of(&least) >= FEW
+            && u128::from(of(&least)) * u128::from(sent_of_rest)
+                >= u128::from(FAR * (of_rest + 1)) * u128::from(sent(&least).max(1));
+        if !is_far {
+            continue;
+        }
+        let share = sum(bad, &sent) as f64 / packets.max(1) as f64;
+        let by_chance = choices + (n as f64).ln() - all as f64 * divergence(mine, all, share);
+        if by_chance <= BY_CHANCE.ln() && most.is_none_or(|(least, _)| by_chance < least) {
+            most = Some((by_chance, k));
+        }
+    }
+    most.map(|(_, k)| order[..k].to_vec())
+}
+
+/// The paths, at most half of them, which always took longer than the others do on average, and on average half as much again.
+fn slowest(paths: &[Tally], of: impl Fn(&Tally) -> &Totals) -> Option<Vec<usize>> {
+    /// Samples of each path: fewer are all slow by chance.
+    const ENOUGH: u64 = 8;
+    let mean = |at: usize| of(&paths[at]).spread()[1].unwrap_or(0);
+    let mut order: Vec<usize> = (0..paths.len()).filter(|&at| of(&paths[at]).count >= ENOUGH).collect();
+    order.sort_by_key(|&at| std::cmp::Reverse(mean(at)));
+    let is_apart = |k: &usize| {
+        let (slow, rest) = order.split_at(*k);
+        let Some(&next) = rest.first() else { return false };
+        let others = mean(next);
+        mean(slow[k - 1]) > others.saturating_add(others / 2)
+            && slow.iter().all(|&at| of(&paths[at]).spread()[0].is_some_and(|least| least > others))
+    };
+    (1..=order.len() / 2).find(is_apart).map(|k| order[..k].to_vec())
 }
 
 /// Whether packets are spread unevenly: one path has half as much again as the mean, or half of it, and they are enough to tell.

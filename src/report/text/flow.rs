@@ -356,12 +356,11 @@ fn trouble(flow: &Flow, options: &Options, page: &mut Page<'_>) -> io::Result<()
         let mut table = page.table(&["timeout at frame", "waited", "nearest exponent"], &[]);
         let (shown, left) = limit(flow.timeouts.len(), options.top);
         for timeout in &flow.timeouts[..shown] {
-            let row = [
-                timeout.frame.to_string(),
-                duration(timeout.waited_ns),
-                timeout.nearest_exponent.to_string(),
-            ];
-            table.row(row);
+            // How long what the tap did not see waited is not known.
+            let is_known = timeout.waited_ns > 0;
+            let [waited, exponent] = [duration(timeout.waited_ns), timeout.nearest_exponent.to_string()]
+                .map(|text| if is_known { text } else { "-".into() });
+            table.row([timeout.frame.to_string(), waited, exponent]);
         }
         page.put_table(&table)?;
         more(left, page)?;

@@ -514,7 +514,7 @@ impl<'a> Dissection<'a> {
     /// the operation code says how long they were.
     pub fn whole_payload_len(&self) -> u32 {
         let (Some(at), Some(bth)) = (self.offset(Kind::Bth), self.get::<Bth>()) else {
-            return self.payload_len();
+            return self.payload_len().saturating_sub(self.uet_cut().unwrap_or(0));
         };
         let headers = Bth::LEN + self.chain().total_len();
         let is_cut =
@@ -525,6 +525,31 @@ impl<'a> Dissection<'a> {
         const ICRC: usize = 4;
         let room = self.end.saturating_sub((at + headers + ICRC) as u32);
         room - u32::from(bth.pad_cnt()).min(room)
+    }
+
+    /// How long the header of the SES is, which the capture cut behind a whole one of the PDS.
+    pub(crate) fn uet_cut(&self) -> Option<u32> {
+        if !self.is_uet() || !self.is_cut() || !self.end_is_known() {
+            return None;
+        }
+        let is_whole = |layer: &Layer| {
+            matches!(
+                layer.kind,
+                Kind::PdsRequest
+                    | Kind::PdsRequestSyn
+                    | Kind::PdsAck
+                    | Kind::PdsNack
+                    | Kind::PdsControl
+                    | Kind::PdsControlSyn
+                    | Kind::PdsRudi
+                    | Kind::PdsUud
+            )
+        };
+        let need = |note: &Note| match note.problem {
+            Problem::Cut { need, .. } if usize::from(note.at) == self.payload_at() => Some(u32::from(need)),
+            _ => None,
+        };
+        self.layers().iter().any(is_whole).then(|| self.notes().iter().find_map(need))?
     }
 
     /// Bytes of padding between payload and ICRC.

@@ -164,6 +164,8 @@ impl Dissection<'_> {
                 Some(Unread { of: Numbers::IpProtocol, number: IpProtocol::GRE.0.into() })
             }
             Problem::Version { says } => Some(Unread { of: Numbers::IpVersion, number: says.into() }),
+            // What delivers a packet of Ultra Ethernet was read: only what it is for was not.
+            Problem::Cut { .. } if self.uet_cut().is_some() => None,
             Problem::Cut { .. } => {
                 let of = if self.has(Kind::MacControl) { Numbers::CutPause } else { Numbers::Cut };
                 Some(Unread { of, number: 0 })

@@ -15,7 +15,7 @@ use super::{
     turns::{Place, Turns},
 };
 use crate::{
-    analyze::track::distribution::Distribution,
+    analyze::track::distribution::{Distribution, Totals},
     heap::heap,
     report::{FlowPath, Summary},
 };
@@ -30,6 +30,11 @@ const MAX_MESSAGES: usize = 1 << 10;
 const SHOWN: u8 = 3;
 /// After a request to skip a path, so many packets may still take it, or a window of them: they are on their way, or chosen.
 const GRACE: u64 = 256;
+/// What so many packets in order show of a tap, if they took so many paths: it is where they were sent, as paths differ by more than a packet.
+const IN_ORDER: u64 = 64;
+const SEVERAL_PATHS: usize = 4;
+/// So many times tell how soon what is sent is shown to have arrived.
+const ENOUGH_SHOWN: u64 = 8;
 
 /// Requests of one sender to one receiver.
 #[derive(Debug, crate::stored::Stored)]
@@ -58,6 +63,12 @@ pub(crate) struct Sprayed {
     /// From a packet to the acknowledgement that it caused, without retransmissions.
     ack_rtt: Distribution,
     min_rtt: Option<u64>,
+    /// From a packet to the first SACK that shows it, whichever packet caused that; without retransmissions.
+    shown_after: Totals,
+    /// How long behind one that was sent later packets came, at most, without the bit of retransmissions.
+    latest: u32,
+    /// Answers say whether they are to a retransmission.
+    says_again: bool,
     /// When the packet came that caused the last SACK.
     cause: Option<u32>,
     /// Answers that name the packet that caused them.
@@ -79,6 +90,8 @@ pub(crate) struct Sums {
     /// Those by their PSN.
     pub(crate) inferred: u64,
     pub(crate) both: u64,
+    /// Those that say so, and of which PSNs tell nothing: no packet behind was there to show them missing.
+    untold: u64,
     pub(crate) lost_before: u64,
     pub(crate) lost_after: u64,
     /// Of what was sent again, these were lost or late on a path that is slow: see [`Tally::lost_or_late`](super::paths::Tally::lost_or_late).
@@ -110,27 +123,33 @@ struct Slot {
     lost_on: u16,
     /// How long before the last one that came, in units: the most stands for longer. Of what was sent once, whether it was counted as late.
     lost_before: u16,
+    /// The time stamp of the last transmission, if it has one.
+    stamp: u16,
     /// SACKs that showed it missing.
     shown: u8,
     /// The bits below.
-    flags: u8,
+    flags: u16,
 }
 
 const COUNTED_LATE: u16 = 1;
 
 /// A transmission of it came trimmed, or a NACK says that one was.
-const TRIMMED: u8 = 1;
-const NACKED_TRIMMED: u8 = 1 << 1;
+const TRIMMED: u16 = 1;
+const NACKED_TRIMMED: u16 = 1 << 1;
 /// Its receiver refused it.
-const REFUSED: u8 = 1 << 2;
+const REFUSED: u16 = 1 << 2;
 /// A SACK shows that it has arrived.
-const ARRIVED: u8 = 1 << 3;
+const ARRIVED: u16 = 1 << 3;
 /// It was sent again, as it was lost behind the tap, or before it.
-const LOST_AFTER: u8 = 1 << 4;
-const LOST_BEFORE: u8 = 1 << 5;
-const RESENT: u8 = 1 << 6;
+const LOST_AFTER: u16 = 1 << 4;
+const LOST_BEFORE: u16 = 1 << 5;
+const RESENT: u16 = 1 << 6;
 /// A SACK has shown it missing, whichever of its transmissions.
-const MISSED: u8 = 1 << 7;
+const MISSED: u16 = 1 << 7;
+/// An answer names it, since its last transmission.
+const ANSWERED: u16 = 1 << 8;
+/// Its last transmission has a time stamp.
+const STAMPED: u16 = 1 << 9;
 
 /// A message that is not complete.
 #[derive(Clone, Copy, Debug, crate::stored::Stored)]
@@ -151,6 +170,8 @@ heap! {
 pub(crate) struct Sent {
     pub(crate) carried: Carried,
     pub(crate) is_rtx: bool,
+    /// When it was sent, by its sender's clock, in units of 128 ns.
+    pub(crate) stamp: Option<u16>,
     pub(crate) is_trimmed: bool,
     /// Its receiver takes what is in order only: a sender repeats all behind what was lost.
     pub(crate) is_ordered: bool,
@@ -165,6 +186,10 @@ pub(crate) struct Said {
     pub(crate) is_skipped: bool,
     /// The path by its entropy value, where the answer has one.
     pub(crate) entropy: Option<u32>,
+    /// The time stamp of the packet.
+    pub(crate) echo: Option<u16>,
+    /// The packet was a retransmission.
+    pub(crate) is_again: bool,
 }
 
 /// What tells of which requests an answer is, each step more than the one before.
@@ -188,7 +213,7 @@ pub(crate) enum Refused {
 }
 
 impl Slot {
-    fn has(&self, flags: u8) -> bool {
+    fn has(&self, flags: u16) -> bool {
         self.flags & flags != 0
     }
 
@@ -196,6 +221,22 @@ impl Slot {
     fn since_first(&self, since: u32) -> Option<u64> {
         let before = u64::from(self.lost_before) * u64::from(UNIT_NS);
         (self.lost_before < u16::MAX).then(|| u64::from(since.wrapping_sub(self.time)) + before)
+    }
+
+    /// Whether the packet with this time stamp is the last transmission, or the one before; `None`: that is not told.
+    fn is_last(&self, stamp: u16) -> Option<bool> {
+        const CLOSE: u16 = 4;
+        let before = self.stamp.wrapping_sub(stamp);
+        match self.has(STAMPED) {
+            true if before == 0 => Some(true),
+            // As the tap has them, transmissions are as far apart as at their sender, nearly. What takes longer than stamps wrap tells nothing.
+            true if self.lost_before < u16::MAX
+                && before.abs_diff(self.lost_before) <= self.lost_before / CLOSE =>
+            {
+                Some(false)
+            }
+            _ => None,
+        }
     }
 
     /// The place of the last transmission's path.
@@ -226,6 +267,9 @@ impl Sprayed {
             messages: VecDeque::new(),
             ack_rtt: Distribution::default(),
             min_rtt: None,
+            shown_after: Totals::default(),
+            latest: 0,
+            says_again: false,
             cause: None,
             answers: 0,
             completion: Distribution::default(),
@@ -303,6 +347,28 @@ impl Sprayed {
         true
     }
 
+    /// The first packets that were sent, as it turns out, came trimmed: those with these PSNs, in the order in which they came.
+    pub(crate) fn were_trimmed(&mut self, psns: impl Iterator<Item = u32>) {
+        let mut first = None;
+        for psn in psns {
+            let x = self.unwrap(psn);
+            first = first.or(Some(x));
+            let Some(slot) = self.slot(x).filter(|slot| slot.path > 0 && !slot.has(TRIMMED)) else {
+                continue;
+            };
+            slot.flags |= TRIMMED;
+            let (at, is_told) = (usize::from(slot.path) - 1, slot.has(NACKED_TRIMMED));
+            let way = self.ways.get_mut(at);
+            way.tally.trimmed += 1;
+            way.trimmed_after -= u64::from(is_told);
+            self.sums.trimmed += 1;
+        }
+        // What is whole comes behind them.
+        if let Some(first) = first.filter(|_| self.sums.trimmed == self.sums.packets) {
+            self.hi = first;
+        }
+    }
+
     /// Whether packets come to another tap.
     pub(crate) fn comes_to_several(&self) -> bool {
         self.crossings.are_seen()
@@ -316,8 +382,11 @@ impl Sprayed {
     /// What is counted of them. What came to the last tap was not lost, whatever its sender took it for.
     pub(crate) fn sums(&self) -> Sums {
         if let Some(lost) = self.ways.lost_between_taps(&self.crossings) {
-            let lost_after = self.sums.lost_after.min(lost);
-            let spurious = self.sums.spurious + (self.sums.lost_after - lost_after);
+            // Whatever answers seemed to show.
+            let late = self.ways.proven_late().min(self.sums.spurious);
+            let all = self.sums.lost_after + late;
+            let lost_after = all.min(lost);
+            let spurious = self.sums.spurious - late + (all - lost_after);
             return Sums { lost_after, spurious, ..self.sums };
         }
         let lost_or_late = self.ways.lost_or_late(self.answered()).min(self.sums.lost_after);
@@ -326,17 +395,17 @@ impl Sprayed {
 
     /// A request. Returns whether it is a retransmission.
     pub(crate) fn on_sent(&mut self, psn: u32, entropy: Entropy, sent: &Sent) -> bool {
-        let Sent { carried, is_rtx, is_trimmed, is_ordered } = *sent;
+        let Sent { carried, is_rtx, stamp, is_trimmed, is_ordered } = *sent;
         self.home.begins(carried.interface);
         self.sums.packets += 1;
-        let (packets, grace) = (self.sums.packets, self.window.max(GRACE));
         let (hi, x) = (self.hi, self.unwrap(psn));
         // What comes late, or again, makes no other path silent.
         self.ahead += u64::from(x >= hi);
         let at = self.ways.carries(entropy, &carried, self.ahead, is_trimmed);
         self.crossings.passes(psn, at, carried.time);
         let skipped = self.ways.get_mut(at).skipped;
-        self.sums.after_skip += u64::from(skipped.is_some_and(|(_, n)| packets > n + grace));
+        self.sums.after_skip +=
+            u64::from(skipped.is_some_and(|asked| self.is_heeded_by(asked, carried.time)));
         self.sums.marked += u64::from(carried.is_marked);
         self.sums.trimmed += u64::from(is_trimmed);
         // So far ahead, nothing that is known is of it.
@@ -347,31 +416,36 @@ impl Sprayed {
         // Without the bit, a hole is a loss only if what fills it took another path than the one whose turn it was.
         let is_out_of_turn = !is_rtx && x < hi && self.is_out_of_turn(x, at, since);
         let is_behind_one = is_ordered && self.last_again.is_some_and(|last| last + 1 == x);
+        let is_long_after = is_rtx && self.is_long_after(x, since);
         let knows_bit = self.sums.rtx > 0;
         let Some(slot) = self.slot(x) else { return is_rtx };
         let before = *slot;
         let is_known = before.path > 0 || before.has(NACKED_TRIMMED | REFUSED);
-        let is_again = is_known || before.shown >= SHOWN && (is_rtx || is_out_of_turn);
+        let is_again = is_known
+            || before.shown >= SHOWN && (is_rtx || is_out_of_turn)
+            || before.shown > 0 && is_long_after;
         let is_late = before.has(LOST_BEFORE) && !is_rtx;
         // What SACKs show missing, and does not say that it is a retransmission, was late.
         // A sender that never says so may not know the bit.
         let is_unsaid = is_again && !knows_bit;
         let again = if is_rtx || (is_known || is_unsaid) && !is_late { RESENT } else { 0 };
         let trimmed = if is_trimmed { TRIMMED } else { 0 };
+        let stamped = if stamp.is_some() { STAMPED } else { 0 };
         let (lost_on, lost_time) = if is_late { (at as u16 + 1, since) } else { (before.path, before.time) };
         let lost_before = match is_late || again != 0 {
             true => (since.wrapping_sub(lost_time) / UNIT_NS).min(u16::MAX.into()) as u16,
             false => 0,
         };
         (slot.path, slot.lost_on, slot.lost_before) = (at as u16 + 1, lost_on, lost_before);
-        (slot.time, slot.shown) = (since, 0);
+        (slot.time, slot.shown, slot.stamp) = (since, 0, stamp.unwrap_or(0));
         // What was said of the transmission before is not said of this one.
-        slot.flags = before.flags & (ARRIVED | RESENT | MISSED) | again | trimmed;
+        slot.flags = before.flags & (ARRIVED | RESENT | MISSED) | again | trimmed | stamped;
         self.last_again = (again != 0).then_some(x);
         self.sums.again += u64::from(again != 0);
         self.sums.rtx += u64::from(is_rtx);
         self.sums.inferred += u64::from(is_again && !is_late);
         self.sums.both += u64::from(is_rtx && is_again);
+        self.sums.untold += u64::from(is_long_after && !is_again && before.shown == 0);
         match () {
             // The first transmission comes behind its retransmission: it was late, not lost.
             () if is_late => {
@@ -392,6 +466,9 @@ impl Sprayed {
                         slot.lost_before = COUNTED_LATE;
                     }
                 }
+                let later = self.sent_once(x + 1);
+                let by = later.map_or(0, |later| since.wrapping_sub(later));
+                self.latest = self.latest.max(by);
                 self.sums.reordered += 1;
                 self.sums.max_extent = self.sums.max_extent.max(hi - 1 - x);
             }
@@ -407,6 +484,31 @@ impl Sprayed {
             }
         }
         again != 0
+    }
+
+    /// Whether its sender must have heeded a request to skip a path, of that time, when there had been so many packets. The next packets were on their way, or chosen: a
+    /// window of them, or those of two round trips at a tap that is where they are sent.
+    fn is_heeded_by(&self, (asked, n): (i64, u64), time: i64) -> bool {
+        let is_at_sender = self.sums.packets >= IN_ORDER
+            && self.ways.len() >= SEVERAL_PATHS
+            && (self.sums.reordered, self.sums.lost_before) == (0, 0);
+        let longest = self.ack_rtt.summary().map(|rtt| rtt.max).filter(|_| is_at_sender);
+        self.sums.packets > n + self.window.max(GRACE)
+            || longest.is_some_and(|rtt| {
+                u64::try_from(time.saturating_sub(asked)).is_ok_and(|since| since > rtt.saturating_mul(2))
+            })
+    }
+
+    /// Whether a packet comes longer after its neighbours than any that was late, and than packets follow each other.
+    fn is_long_after(&mut self, x: u64, since: u32) -> bool {
+        const NEIGHBOURS: u64 = 4;
+        const MANY: u64 = 16;
+        let neighbour = match x < self.hi {
+            true => (x + 1..=x + NEIGHBOURS).find_map(|x| self.sent_once(x)),
+            false => self.slot(x.wrapping_sub(1)).filter(|slot| slot.path > 0).map(|slot| slot.time),
+        };
+        let long = (u64::from(self.latest) * 2).max(u64::from(since) / self.sums.packets * MANY);
+        neighbour.is_some_and(|time| u64::from(since.wrapping_sub(time)) > long)
     }
 
     /// Whether a packet that was missing comes on another path than the one whose turn it was, and after what was shown to be missing could be sent again.
@@ -526,23 +628,27 @@ impl Sprayed {
                 way.skipped.get_or_insert((time, self.sums.packets));
             }
         }
-        let rtt = hint.filter(|_| !slot.has(RESENT | ARRIVED)).map(|at| {
+        // What has arrived may be shown by answers to others before; the next answer that names it may be to a copy.
+        let rtt = hint.filter(|_| !slot.has(RESENT | ANSWERED)).map(|at| {
             let rtt = u64::from(since.wrapping_sub(slot.time));
             self.ack_rtt.add(rtt);
             self.min_rtt = Some(self.min_rtt.map_or(rtt, |least| least.min(rtt)));
             self.ways.get_mut(at).answered(rtt);
             rtt
         });
-        // The answer to a transmission that was taken for lost: it names its path, or it comes when the other one had arrived, and later than its answer.
+        self.says_again |= said.is_again;
+        let is_of_last = self.is_of_last(&slot, &said, named);
+        // The answer to a transmission that was taken for lost. Where nothing else tells, it comes when the other one had arrived, and later than its answer.
         let lost_on = usize::from(slot.lost_on).checked_sub(1);
-        let is_later = |shortest| u64::from(since.wrapping_sub(slot.time)) > shortest * 3 / 2;
-        let is_second = slot.has(ARRIVED) && self.min_rtt.is_some_and(is_later);
-        let is_of_first = match said.entropy {
-            Some(_) => named == lost_on && named != hint,
-            None => is_second && slot.has(LOST_AFTER),
+        let usual = hint.and_then(|at| self.ways.get_mut(at).tally.rtts.spread()[1]);
+        let is_later = |shortest: u64| {
+            u64::from(since.wrapping_sub(slot.time)) > shortest.max(usual.unwrap_or(0)) * 3 / 2
         };
+        let is_second = slot.has(if said.entropy.is_some() { ANSWERED } else { ARRIVED })
+            && slot.has(LOST_AFTER)
+            && self.min_rtt.is_some_and(is_later);
         if slot.has(RESENT)
-            && let Some(first) = lost_on.filter(|_| is_of_first)
+            && let Some(first) = lost_on.filter(|_| is_of_last.map_or(is_second, |is_last| !is_last))
         {
             if let Some(rtt) = slot.since_first(since) {
                 self.ways.get_mut(first).answered(rtt);
@@ -551,10 +657,32 @@ impl Sprayed {
                 self.was_not_lost(x, since);
             }
         }
-        // An answer for it is that it has arrived; if it names the path of the last transmission, that has.
-        let is_of_last = said.entropy.is_some() && named.is_some() && named == hint && named != lost_on;
-        self.arrives(x, time, is_of_last);
+        if let Some(slot) = self.slot(x) {
+            slot.flags |= ANSWERED;
+        }
+        // An answer for it is that it has arrived; if it is to the last transmission, that has.
+        self.arrives(x, time, is_of_last == Some(true));
         rtt
+    }
+
+    /// Whether an answer is to the last transmission of what was sent again, and not to one before; `None`: nothing tells. `named`: the path that it names.
+    fn is_of_last(&self, slot: &Slot, said: &Said, named: Option<usize>) -> Option<bool> {
+        if said.is_again {
+            return Some(true);
+        }
+        if let Some(is_last) = said.echo.and_then(|stamp| slot.is_last(stamp)) {
+            return Some(is_last);
+        }
+        if self.says_again && slot.has(RESENT) {
+            return Some(false);
+        }
+        let (named, lost_on) = (named?, usize::from(slot.lost_on).checked_sub(1));
+        match Some(named) {
+            _ if lost_on == slot.way() => None,
+            named if named == slot.way() => Some(true),
+            named if named == lost_on => Some(false),
+            _ => None,
+        }
     }
 
     /// The path with this entropy value is not to be used any more.
@@ -613,19 +741,7 @@ impl Sprayed {
         let is_far = self.newest > x + 1 + self.ways.len() as u64;
         let Some(slot) = self.slot(x).copied() else { return };
         let took = u64::from(since.wrapping_sub(slot.time));
-        // The shortest round trip seen need not be the shortest one. What was sent behind the packet that caused the SACK comes behind it, or would have to be faster
-        // than packets of its path are.
-        let is_behind = self.cause.is_some_and(|cause| slot.time.wrapping_sub(cause) as i32 > 0);
-        let usual =
-            slot.way().filter(|_| is_behind).and_then(|at| self.ways.get_mut(at).tally.rtts.spread()[1]);
-        // Where those of its path are much alike, it is.
-        let mut is_steady = || {
-            let [least, mean, _] =
-                slot.way().map_or([None; 3], |at| self.ways.get_mut(at).tally.rtts.spread());
-            least.zip(mean).is_some_and(|(least, mean)| mean <= least + least / 8)
-        };
-        let is_sooner = took < shortest * 3 / 4 || took < shortest && is_steady();
-        let is_early = !is_of_last && (is_sooner || usual.is_some_and(|usual| took < usual));
+        let is_early = !is_of_last && slot.has(LOST_AFTER) && self.is_too_soon(&slot, took);
         let Some(slot) = self.slot(x) else { return };
         let is_new = !slot.has(ARRIVED);
         let is_lost = slot.has(LOST_AFTER) && is_new;
@@ -634,6 +750,10 @@ impl Sprayed {
         // SACKs showed it missing when the tap had seen it, and it was not sent again.
         let was_overtaken = is_new && slot.shown > 0 && is_far && slot.lost_before != COUNTED_LATE;
         if let Some(at) = once {
+            if is_new {
+                self.shown_after.add(took);
+                self.ways.get_mut(at).shown_after.add(took);
+            }
             let tally = &mut self.ways.get_mut(at).tally;
             tally.lives(x as i64);
             if was_overtaken {
@@ -644,6 +764,23 @@ impl Sprayed {
             self.was_not_lost(x, since);
         }
         self.newest = self.newest.max(x + 1);
+    }
+
+    /// Whether a SACK shows a retransmission too soon after it was sent. What others took at least, by whatever SACK showed them, need not be the shortest time.
+    fn is_too_soon(&mut self, slot: &Slot, took: u64) -> bool {
+        let of_all = Some(self.shown_after).filter(|all| all.count >= ENOUGH_SHOWN);
+        let is_much = of_all.and_then(|all| all.spread()[0]).is_some_and(|least| took < least * 3 / 4);
+        let of_path = slot.way().map(|at| self.ways.get_mut(at).shown_after);
+        let of_path = of_path.filter(|path| path.count >= ENOUGH_SHOWN);
+        // What was sent behind the packet that caused the SACK comes behind it, or would have to be faster than packets of its path are.
+        let is_behind = self.cause.is_some_and(|cause| slot.time.wrapping_sub(cause) as i32 > 0);
+        is_much
+            || of_path.is_some_and(|path| {
+                let [Some(least), Some(mean), _] = path.spread() else { return false };
+                // As far below the least as the mean is above it.
+                let margin = if is_behind { least / 32 } else { (mean - least).max(least / 16) };
+                took.saturating_add(margin) < least
+            })
     }
 
     /// What was taken for lost behind the tap was late.
@@ -713,8 +850,8 @@ impl Sprayed {
 
     /// Of what is a retransmission by its bit or by its PSN, the share that is by both. Without answers, PSNs do not tell what was lost before the tap.
     pub(crate) fn agreement(&self) -> Option<f64> {
-        let Sums { rtx, inferred, both, .. } = self.sums;
-        let either = rtx + inferred - both;
+        let Sums { rtx, inferred, both, untold, .. } = self.sums;
+        let either = rtx + inferred - both - untold;
         let is_told = self.acked.is_some() || both == rtx;
         (either > 0 && is_told).then(|| both as f64 / either as f64)
     }

@@ -3,11 +3,14 @@
 use std::net::Ipv6Addr;
 
 use crate::{
-    analyze::metric::{
-        crossings::Crossings,
-        paths::{Carried, OfFlow, Tally, View, rows},
-        spread,
-        turns::Unseen,
+    analyze::{
+        metric::{
+            crossings::Crossings,
+            paths::{Carried, OfFlow, Tally, View, rows},
+            spread,
+            turns::Unseen,
+        },
+        track::distribution::Totals,
     },
     dissect::Dissection,
     heap::heap,
@@ -45,6 +48,8 @@ pub(crate) struct Entropy {
 pub(super) struct Way {
     pub(super) entropy: Entropy,
     pub(super) tally: Tally,
+    /// From its packets to the first SACK that shows them, without retransmissions.
+    pub(super) shown_after: Totals,
     /// Acknowledgements that say that a packet of it came marked.
     pub(super) echoes: u64,
     /// Packets that were trimmed behind the tap, by NACKs.
@@ -222,6 +227,11 @@ impl Ways {
         let mut tallies: Vec<Tally> = self.list.iter().map(Way::tally).collect();
         let lost = |tally: &Tally| tally.lost.saturating_sub(tally.lost_before + tally.trimmed);
         crossings.tell(&mut tallies).then(|| tallies.iter().map(lost).sum())
+    }
+
+    /// What was taken for lost behind the tap until answers showed that it was late.
+    pub(super) fn proven_late(&self) -> u64 {
+        self.list.iter().map(|way| way.tally.proven_late).sum()
     }
 
     /// What was sent again, and was lost or late on slow paths. `answered`: the share of packets that have an answer of their own.

@@ -38,7 +38,7 @@ pub(super) struct Side {
     control: u64,
 }
 
-heap! { Side { sprayed, named } }
+heap! { Side { sprayed, trims, named } }
 
 impl Side {
     /// What one takes beside itself: the most of it.
@@ -85,9 +85,15 @@ impl Side {
         let (time, message) = (carried.time, Message::of(headers));
         let is_ordered = matches!(request.kind(), PdsType::ROD_REQUEST | PdsType::ROD_REQUEST_CC);
         let psn = request.psn();
-        let is_trimmed = self.trims.has(message.as_ref(), headers.d);
+        let is_trimmed = self.trims.has(psn, message.as_ref(), headers.d);
+        if let (told, Some(sprayed)) = (self.trims.told(), &mut self.sprayed)
+            && !told.is_empty()
+        {
+            self.payload -= told.iter().map(|(_, payload)| u64::from(*payload)).sum::<u64>();
+            sprayed.were_trimmed(told.iter().map(|(psn, _)| *psn));
+        }
         let sprayed = self.sprayed.get_or_insert_with(|| Box::new(Sprayed::new(BITS_OF_PSN, psn, time)));
-        let sent = Sent { carried, is_rtx: request.retransmit(), is_trimmed, is_ordered };
+        let sent = Sent { carried, is_rtx: request.retransmit(), stamp: None, is_trimmed, is_ordered };
         let entropy = headers.entropy();
         if sprayed.comes_elsewhere(psn, entropy, &sent) {
             return true;
@@ -96,7 +102,7 @@ impl Side {
         if let Some(state) = headers.get::<PdsRequestCc>() {
             self.credits.want(state.credit_target(), time);
         }
-        self.payload += if is_trimmed { 0 } else { u64::from(headers.d.payload_len()) };
+        self.payload += if is_trimmed { 0 } else { u64::from(headers.d.whole_payload_len()) };
         let is_again = sprayed.on_sent(psn, entropy, &sent);
         let Some(message) = message else { return false };
         if !is_trimmed {
@@ -121,7 +127,7 @@ impl Side {
     pub(super) fn on_ack(&mut self, ack: &PdsAck, time: i64, headers: &Headers<'_, '_>) {
         self.answers.acks += 1;
         self.answers.marked += u64::from(ack.ecn_marked());
-        self.answers.response_bytes += u64::from(headers.d.payload_len());
+        self.answers.response_bytes += u64::from(headers.d.whole_payload_len());
         self.peer = Some(ack.spdcid().0);
         self.answer_ns.get_or_insert(time);
         self.is_closing |= ack.request() == AckRequest(2);
@@ -140,7 +146,8 @@ impl Side {
         }
         let Some(sprayed) = &mut self.sprayed else { return };
         if !ack.probe() {
-            let said = Said { is_marked: ack.ecn_marked(), ..Said::default() };
+            let (is_marked, is_again) = (ack.ecn_marked(), ack.retransmit());
+            let said = Said { is_marked, is_again, ..Said::default() };
             if let Some(rtt) = sprayed.on_acknowledged(ack.ack_psn(), said, time) {
                 self.answers.rtts.add(rtt);
             }

@@ -51,7 +51,7 @@ struct Known {
 }
 
 heap! {
-    Exchange { known, order, ways, named }
+    Exchange { known, order, ways, trims, named }
     Known {}
 }
 
@@ -97,7 +97,7 @@ impl Exchange {
             self.sums.marked += 1;
             self.ways.marked(at);
         }
-        let is_trimmed = self.trims.has(Message::of(headers).as_ref(), headers.d);
+        let is_trimmed = self.trims.has(number, Message::of(headers).as_ref(), headers.d);
         // A NACK will tell of it too.
         if is_trimmed && !std::mem::replace(&mut known.is_trimmed, true) {
             self.sums.trimmed += 1;
@@ -115,8 +115,18 @@ impl Exchange {
     ) {
         self.home.get_or_insert(carried.interface);
         let message = Message::of(headers);
-        let is_trimmed = self.trims.has(message.as_ref(), headers.d);
-        self.payload += if is_trimmed { 0 } else { u64::from(headers.d.payload_len()) };
+        let is_trimmed = self.trims.has(number.map_or(0, |(number, _)| number), message.as_ref(), headers.d);
+        for (number, payload) in self.trims.told() {
+            self.payload -= u64::from(payload);
+            self.sums.trimmed += 1;
+            if let Some(known) = self.known.get_mut(&number).filter(|known| !known.is_trimmed) {
+                known.is_trimmed = true;
+                if let Some((_, at)) = known.sent {
+                    self.ways.trimmed(at.into());
+                }
+            }
+        }
+        self.payload += if is_trimmed { 0 } else { u64::from(headers.d.whole_payload_len()) };
         self.sums.packets += 1;
         self.sums.marked += u64::from(carried.is_marked);
         self.sums.trimmed += u64::from(is_trimmed);
@@ -176,7 +186,7 @@ impl Exchange {
     pub(super) fn on_response(&mut self, response: &PdsRudi, time: i64, headers: &Headers<'_, '_>) {
         self.answers.acks += 1;
         self.answers.marked += u64::from(response.ecn_marked());
-        self.answers.response_bytes += u64::from(headers.d.payload_len());
+        self.answers.response_bytes += u64::from(headers.d.whole_payload_len());
         self.named.response(headers);
         let Some(known) = self.known.get_mut(&response.pkt_id().0) else { return };
         let is_first = !std::mem::replace(&mut known.is_answered, true);

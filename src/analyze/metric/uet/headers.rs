@@ -6,6 +6,7 @@ use crate::{
         model::Event,
     },
     dissect::{Dissection, Layers},
+    heap::heap,
     icrc,
     wire::*,
 };
@@ -94,33 +95,72 @@ impl Message {
 }
 
 /// Which requests came trimmed.
-#[derive(Clone, Copy, Debug, Default, crate::stored::Stored)]
+#[derive(Clone, Debug, Default, crate::stored::Stored)]
 pub(super) struct Trims {
     /// The payload of packets that are not the last of their message, where one was whole.
     full: u32,
+    /// The first packets, of which a longer one may show that they were trimmed: their numbers, and their payload.
+    early: Vec<(u32, u32)>,
+    /// Those of which one has.
+    told: Vec<(u32, u32)>,
 }
+
+heap! { Trims { early, told } }
+
+/// Trimmed packets overtake whole ones: so many come before.
+const MAX_EARLY: usize = 64;
 
 impl Trims {
     /// Whether the packet says more payload than there is, which the capture did not cut; or less is there than in others that are not the
     /// last of their message.
-    pub(super) fn has(&mut self, message: Option<&Message>, d: &Dissection<'_>) -> bool {
+    pub(super) fn has(&mut self, number: u32, message: Option<&Message>, d: &Dissection<'_>) -> bool {
         let Some(message) = message.filter(|_| !d.is_cut()) else { return false };
-        let there = d.payload_len();
+        let (there, has_payload) = (d.payload_len(), message.opcode.has_payload());
         // A frame of which a capture lost the end looks so, too: longer ones must have been seen.
         if !d.end_is_known() {
-            return message.opcode.has_payload() && there < self.full && icrc::has_old_lengths(d);
+            return has_payload && icrc::has_old_lengths(d) && self.is_short(number, there);
+        }
+        // UDP's length is not written anew by all switches.
+        if has_payload && icrc::has_old_udp_length(d) {
+            return true;
         }
         if let Some(stated) = message.stated {
             if !message.is_last && stated == there {
-                self.full = self.full.max(there);
+                self.rises(there);
             }
             return there < stated;
         }
-        if !message.opcode.has_payload() || message.is_last {
+        if !has_payload || message.is_last {
             return false;
         }
-        let before = self.full;
-        self.full = before.max(there);
-        there < before
+        let is_short = self.is_short(number, there);
+        self.rises(there);
+        is_short
+    }
+
+    /// Whether others have more payload; if none has yet, one may come.
+    fn is_short(&mut self, number: u32, there: u32) -> bool {
+        if there >= self.full && self.early.len() < MAX_EARLY {
+            self.early.push((number, there));
+        }
+        there < self.full
+    }
+
+    /// A packet that is not the last of its message has so much payload.
+    fn rises(&mut self, there: u32) {
+        if there <= self.full {
+            return;
+        }
+        self.full = there;
+        // So many of one length are no trimmed ones.
+        if self.early.len() < MAX_EARLY {
+            self.told.extend(self.early.iter().filter(|(_, early)| *early < there));
+        }
+        self.early.retain(|(_, early)| *early >= there);
+    }
+
+    /// Packets that came before, and were trimmed as is known now: numbers and payload, the first one first.
+    pub(super) fn told(&mut self) -> Vec<(u32, u32)> {
+        std::mem::take(&mut self.told)
     }
 }

@@ -151,13 +151,14 @@ pub(super) fn mirror_loss(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn F
 
 /// Frames that may hold packets: a finding for all kinds of them.
 pub(super) fn not_decoded(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
-    let capture = &head.capture;
-    let hidden = capture.hidden_frames();
+    // What is encrypted has a finding of its own.
+    let hiding = || head.capture.hiding().filter(|one| !one.is_encrypted);
+    let hidden: u64 = hiding().map(|one| one.frames).sum();
     if hidden > 0 {
-        let text = format!("not decoded: {}", NotDecoded::list(capture.hiding()));
-        let frames = capture.hiding().take(8).map(|one| one.first_frame).collect();
+        let text = format!("not decoded: {}", NotDecoded::list(hiding()));
+        let frames = hiding().take(8).map(|one| one.first_frame).collect();
         // Of what the capture cut, nothing but more of it tells what it is.
-        let (cut, wrapped): (Vec<_>, Vec<_>) = capture.hiding().partition(|one| one.is_cut());
+        let (cut, wrapped): (Vec<_>, Vec<_>) = hiding().partition(|one| one.is_cut());
         let (advice, next) = match (cut.is_empty(), wrapped.is_empty()) {
             (false, true) => (None, Some(MORE_BYTES.into())),
             (false, false) => (Some(MORE_BYTES.into()), None),
@@ -169,6 +170,10 @@ pub(super) fn not_decoded(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn F
 
 /// What to do where headers are not in the capture.
 const MORE_BYTES: &str = "record more bytes of each frame, so that its headers are in the capture: tcpdump -s, or the length at which the mirror cuts";
+
+/// What to do where the traffic is that of a transport which is none of RDMA.
+const OTHER_TRANSPORT: &str =
+    "TTPoE is a transport of its own, in hardware as RDMA is: look at it with tools of its vendor";
 
 /// Frames whose content nobody can judge.
 pub(super) fn encrypted(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
@@ -207,7 +212,26 @@ pub(super) fn bad_paths(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnM
         .collect();
     let key = |path: &FlowPath| (path.state, path.segments.clone(), path.flow_label, path.udp_src_port);
     bad.sort_by_cached_key(|path| key(path));
-    for paths in bad.chunk_by(|a, b| key(a) == key(b)).flat_map(by_direction) {
+    let (alone, shared): (Vec<_>, Vec<_>) =
+        bad.chunk_by(|a, b| key(a) == key(b)).flat_map(by_direction).partition(|paths| paths.len() == 1);
+    let mut of_flows: BTreeMap<_, Vec<&FlowPath>> = BTreeMap::new();
+    for path in alone.into_iter().flatten() {
+        of_flows.entry((path.flow_key(), path.state)).or_default().push(path);
+    }
+    // Several paths of one flow that are bad in one way have a cause in common.
+    let (several_of, few_of): (Vec<_>, Vec<_>) =
+        of_flows.into_values().partition(|paths| paths.len() >= SEVERAL);
+    for paths in &several_of {
+        let Some(first) = paths.first() else { continue };
+        let all = head.paths.iter().filter(|path| first.is_of_the_flow_of(path));
+        let (packets, what) = trouble_of_several(first.state, paths, all);
+        let (n, all) = (count(paths.len() as u64), several(first.paths, "path"));
+        say(Seen::new(
+            packets,
+            format!("{n} of the {all} of {} {what}: {}", first.flow_name(), names(paths)),
+        ));
+    }
+    for paths in shared.into_iter().chain(few_of.into_iter().flatten().map(|path| vec![path])) {
         let Some(first) = paths.first() else { continue };
         let is_same = |path: &&FlowPath| paths.iter().any(|bad| bad.is_of_the_flow_of(path));
         let of_flows = head.paths.iter().filter(is_same);
@@ -219,6 +243,54 @@ pub(super) fn bad_paths(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnM
         let text = format!("the path with {} {what}; of {of}", first.name());
         say(Seen::new(packets, text));
     }
+}
+
+/// So many paths of one flow are told in one finding.
+const SEVERAL: usize = 3;
+
+/// The first few of these paths.
+fn names(paths: &[&FlowPath]) -> String {
+    const FEW: usize = 8;
+    let mut text = paths.iter().take(FEW).map(|path| path.name()).collect::<Vec<_>>().join(", ");
+    if paths.len() > FEW {
+        text += &format!(" and {} more", paths.len() - FEW);
+    }
+    text
+}
+
+/// What is wrong with several paths of a flow, which are bad in this way, and their packets. `all`: all of its paths.
+fn trouble_of_several<'a>(
+    state: PathState,
+    paths: &[&FlowPath],
+    all: impl Iterator<Item = &'a FlowPath>,
+) -> (u64, String) {
+    let sum = |of: fn(&FlowPath) -> u64| paths.iter().map(|path| of(path)).sum::<u64>();
+    let (packets, lost) = (sum(|p| p.packets), sum(|p| p.lost));
+    let of_packets = |n: u64| format!("{} of {}", count(n), several(packets, "packet"));
+    let what = match state {
+        PathState::Dead | PathState::Lossy => {
+            let is = if state == PathState::Dead { "are dead" } else { "lose" };
+            let all = all.fold((0, 0), |(lost, without), path| {
+                (lost + path.lost, path.lost_unattributed.max(without))
+            });
+            format!("{is}, {} of {} lost packets are on them", count(lost), count(all.0 + all.1))
+        }
+        PathState::Trimming => format!("trim, {} came trimmed", of_packets(sum(|p| p.trimmed))),
+        PathState::Congested => format!("are congested, {} came marked", of_packets(sum(|p| p.marked))),
+        PathState::Slow => {
+            let transit = paths.iter().filter_map(|path| path.transit_mean_ns);
+            let answers = paths.iter().filter_map(|path| path.ack_rtt_mean_ns);
+            match (mean(transit), mean(answers)) {
+                (0, 0) => format!("are slow, {} were overtaken", of_packets(sum(|p| p.late))),
+                (0, rtt) => {
+                    format!("are slow, SACKs for their packets come after {} on average", duration(rtt))
+                }
+                (transit, _) => format!("are slow, their packets take {} from tap to tap", duration(transit)),
+            }
+        }
+        state => format!("are {}", state.words()),
+    };
+    (packets, what)
 }
 
 /// Paths that have a port in common: the two directions between hosts are two paths.
@@ -522,9 +594,20 @@ pub(super) fn without_rdma(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn 
     let capture = &head.capture;
     let others: u64 = capture.not_decoded.iter().map(|one| one.frames).sum();
     if capture.rdma_packets == 0 && head.pause.is_none() && others > 0 {
+        // Where most is encrypted, that is what there is to say.
+        let encrypted: u64 = capture.encrypted().map(|one| one.frames).sum();
+        if encrypted * 2 >= others {
+            return;
+        }
         let text = format!("no RDMA packet: {}", NotDecoded::list(capture.not_decoded.iter()));
         let is_all_cut = capture.not_decoded.iter().all(|one| one.is_cut());
-        let next = is_all_cut.then(|| MORE_BYTES.into());
+        let other: u64 =
+            capture.not_decoded.iter().filter(|one| one.is_other_transport()).map(|one| one.frames).sum();
+        let next = match () {
+            () if is_all_cut => Some(MORE_BYTES.into()),
+            () if other * 2 >= others => Some(OTHER_TRANSPORT.into()),
+            () => None,
+        };
         say(Seen { next, ..Seen::new(others, text) });
     }
 }

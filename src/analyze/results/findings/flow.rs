@@ -316,7 +316,8 @@ pub(super) fn reordering(subject: &Subject<'_>, _: Bounds) -> (String, Vec<u64>)
 
 pub(super) fn timeout(subject: &Subject<'_>, count: Bounds) -> (String, Vec<u64>) {
     let seen = subject.flow().requests.more.as_deref().map_or(&[][..], |more| &more.recovery().timeouts[..]);
-    let longest = seen.iter().max_by_key(|timeout| timeout.waited_ns);
+    // How long what the tap did not see waited is not known.
+    let longest = seen.iter().filter(|timeout| timeout.waited_ns > 0).max_by_key(|timeout| timeout.waited_ns);
     let waited = longest
         .map_or_else(String::new, |timeout| format!("; the longest waited {}", duration(timeout.waited_ns)));
     // One that gave up has a finding of its own, and one whose peer is silent.

@@ -34,7 +34,8 @@ impl<V: Visitor> Walk<'_, '_, V> {
                 self.ethernet()
             }
             Some(Kind::Ifa) if self.is_uet_in_ip() => self.uet_in_ip(),
-            Some(Kind::Ifa) => self.ifa(),
+            Some(Kind::Ifa) if Ifa::view(self.left()).is_none_or(|(ifa, _)| ifa.version() == 2) => self.ifa(),
+            Some(Kind::Ifa) => self.unread(Numbers::IpProtocol, u16::from(protocol.0)),
             Some(Kind::Esp) => self.esp(),
             _ => self.unread(Numbers::IpProtocol, u16::from(protocol.0)),
         }

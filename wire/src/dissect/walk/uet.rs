@@ -15,8 +15,8 @@ fn prologue(bytes: &[u8]) -> Option<(PdsType, u8, bool)> {
     Some((PdsType(first >> 3), (first & 7) << 1 | second >> 7, second & SYN != 0))
 }
 
-/// Whether these bytes begin a packet of the PDS: what is not known or reserved is zero.
-fn is_plausible(bytes: &[u8]) -> bool {
+/// Whether these bytes begin a packet of the PDS: what is not known is zero.
+fn is_known(bytes: &[u8]) -> bool {
     let Some((kind, next, is_syn)) = prologue(bytes) else { return false };
     let Some(header) = kind.header(is_syn).and_then(Kind::info) else { return false };
     let is_next = match kind {
@@ -24,8 +24,14 @@ fn is_plausible(bytes: &[u8]) -> bool {
         PdsType::CONTROL => next <= 9,
         _ => next <= 6,
     };
+    is_next && bytes.len() >= header.len
+}
+
+/// The same, and what is reserved is zero, too.
+fn is_plausible(bytes: &[u8]) -> bool {
+    let header = prologue(bytes).and_then(|(kind, _, is_syn)| kind.header(is_syn)?.info());
     let is_zero = |field: &Field| !field.name.starts_with("reserved") || field.get(bytes) == 0;
-    is_next && bytes.len() >= header.len && header.fields.iter().all(is_zero)
+    is_known(bytes) && header.is_some_and(|header| header.fields.iter().all(is_zero))
 }
 
 impl<V: Visitor> Walk<'_, '_, V> {
@@ -46,7 +52,12 @@ impl<V: Visitor> Walk<'_, '_, V> {
                 && ifa.protocol() == IpProtocol::UDP
                 && Udp::view(rest).is_some_and(|(udp, _)| is_known(udp))
         });
-        !is_telemetry && entropy.reserved().0 == 0 && is_plausible(packet)
+        if is_telemetry || entropy.reserved().0 != 0 {
+            return false;
+        }
+        // Telemetry begins with its version.
+        let may_be_telemetry = Ifa::view(left).is_some_and(|(ifa, _)| ifa.version() == 2);
+        is_plausible(packet) || is_known(packet) && (!may_be_telemetry || self.is_crc_right(self.at))
     }
 
     #[cold]
