@@ -67,14 +67,12 @@ pub(super) struct Open {
     /// The link's speed is known.
     is_timed: bool,
     frames: u64,
-    /// When it was last asked for.
-    asked: i64,
 }
 
 impl Open {
     fn span(&self) -> Span {
-        let &Open { start, end, frame, asked, .. } = self;
-        Span { start, end, frame, asked }
+        let &Open { start, end, frame, .. } = self;
+        Span { start, end, frame }
     }
 
     pub(super) fn told(&self, source: PauseSource) -> Paused {
@@ -183,12 +181,11 @@ impl Ledger {
                 self.refreshes += 1;
                 open.end = end;
                 open.frames += 1;
-                open.asked = now;
             }
             None => {
                 self.after_marks += after_mark as u64;
                 let is_timed = speed_bps.is_some();
-                self.open = Some(Open { frame: number, start: now, end, is_timed, frames: 1, asked: now });
+                self.open = Some(Open { frame: number, start: now, end, is_timed, frames: 1 });
             }
         }
         ended

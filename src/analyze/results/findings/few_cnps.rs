@@ -1,6 +1,6 @@
 //! Receivers that send fewer CNPs than marks should trigger.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use super::capture::{Evidence, Seen, of_marked};
 use crate::report::{
@@ -39,8 +39,13 @@ fn sharing(pacing: Option<Pacing>, flow: &MarkedFlow) -> (&str, Option<&str>, [O
 
 pub(super) fn missing_cnps<'a>(&Evidence { head, sums }: &Evidence<'a>, say: &mut dyn FnMut(Seen)) {
     let &Congestion { ref flows, pacing, .. } = &head.congestion;
-    let notifies: HashSet<&str> =
-        flows.iter().filter(|flow| flow.cnps > 0).map(|flow| flow.dst.as_str()).collect();
+    // Of each receiver that sends CNPs, these and the marks that it got.
+    let mut notifies: HashMap<&str, [u64; 2]> = HashMap::new();
+    for flow in flows {
+        let [cnps, marks] = notifies.entry(flow.dst.as_str()).or_default();
+        (*cnps, *marks) = (*cnps + flow.cnps, *marks + flow.ce_packets);
+    }
+    notifies.retain(|_, [cnps, _]| *cnps > 0);
     // Which of the flows that share a limit gets a CNP hangs on microseconds: they are judged together.
     let mut limits: HashMap<_, Limited> = HashMap::new();
     for flow in flows {
@@ -61,9 +66,15 @@ pub(super) fn missing_cnps<'a>(&Evidence { head, sums }: &Evidence<'a>, say: &mu
             return None;
         }
         let Some(expected) = flow.expected_cnps else {
-            // Too few CNPs of others show no limit. A receiver that sends none at all sends too few by any.
+            // Too few CNPs of others show no limit. A receiver that sends none at all sends too few by any; so does one that sends others many,
+            // of which this flow's marks have a large share.
             let is_seen = !flow.why.contains_key("expected_cnps") && !notifies.is_empty();
-            let is_mute = is_seen && !notifies.contains(flow.dst.as_str());
+            let is_left_out = |&[cnps, marks]: &[u64; 2]| {
+                flow.cnps == 0
+                    && u128::from(cnps) * u128::from(flow.ce_packets)
+                        >= u128::from(MANY_CNPS) * u128::from(marks)
+            };
+            let is_mute = is_seen && notifies.get(flow.dst.as_str()).is_none_or(is_left_out);
             return (is_mute && flow.ce_packets >= MANY_MARKS).then_some(flow.ce_packets);
         };
         // In all, no more than are missing.
@@ -76,7 +87,9 @@ pub(super) fn missing_cnps<'a>(&Evidence { head, sums }: &Evidence<'a>, say: &mu
         let marked = several(flow.ce_packets, "CE-marked packet");
         let limit = limits.get(&sharing(pacing, flow)).copied().unwrap_or_default();
         match flow.expected_cnps {
-            None => format!("{name} has {marked}, and its receiver sent no CNP, while others did"),
+            None => {
+                format!("{name} has {marked}, and its receiver sent no CNP for it, while others got some")
+            }
             Some(_) => {
                 let whose = match limit.flows > 1 {
                     true => format!(

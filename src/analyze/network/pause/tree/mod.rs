@@ -43,8 +43,6 @@ pub(super) struct Span {
     pub(super) end: i64,
     /// The frame that began it.
     pub(super) frame: u64,
-    /// When it was last asked for.
-    pub(super) asked: i64,
 }
 
 /// The pauses of one source, as they were captured.
@@ -98,9 +96,7 @@ fn streams(all: Vec<SourceSpans>, topology: &Topology) -> (Vec<Stream>, Vec<(u16
         stream.spans.sort_unstable();
         stream.spans.dedup_by(|next, one| {
             let overlaps = next.start < one.end;
-            if overlaps {
-                (one.end, one.asked) = (one.end.max(next.end), one.asked.max(next.asked));
-            }
+            one.end = if overlaps { one.end.max(next.end) } else { one.end };
             overlaps
         });
     }

@@ -2,7 +2,7 @@
 //!
 //! An incast makes a switch pause its senders; then the receiver stops reading and pauses the switch, which can send nothing any more and asks its
 //! senders to wait on. From then on, these pauses are effects of the receiver's. Such a pause of device D is in two parts: it ran when one that D got
-//! on another link began, it was asked for again while that held, or outlasted it, and ended soon after it.
+//! on another link began, and it ended with that, or soon after it. One that ends before is of another queue.
 
 use super::{ALL, Node, REACTION_NS, Stream, topology::Topology};
 
@@ -94,7 +94,7 @@ impl Search<'_> {
                     Some((_, end)) if next.start <= end.saturating_add(REACTION_NS) => *end = next.end,
                     _ => now = Some((one, next.end)),
                 }
-                found = now.filter(|&(first, end)| self.prolongs(first, end, at));
+                found = now.filter(|&(first, end)| self.prolongs(first, end, at)).or(found);
             }
             if let Some((first, _)) = found {
                 on_pause(at, first);
@@ -105,10 +105,9 @@ impl Search<'_> {
     /// Whether a pause goes on because of others from `first` on, the last of which ends at this time.
     fn prolongs(&self, first: usize, end: i64, at: usize) -> bool {
         let (cause, node) = (self.nodes[first].span, &self.nodes[at]);
-        let is_asked_again = node.span.asked > cause.start || node.span.end >= end;
         // What explained it so far is over.
         let is_free = node.cause.is_none_or(|before| self.nodes[before].span.end <= cause.start);
-        is_asked_again
+        node.span.end >= end
             && is_free
             && explains(end, cause.start, node.span.end)
             && !self.is_caused_by(first, at)
