@@ -36,8 +36,7 @@ records! {
         pub pacing_interval_ns: Option<u64>,
         /// How sure that is: it is inferred from the distances.
         pub pacing_confidence: Option<Confidence>,
-        /// CNPs that receivers with such a limit send for the marks at the tap, and for NAKs, where they come with CNPs; with the
-        /// shortest distance between two CNPs of a queue pair, where no limit shows.
+        /// CNPs that receivers with such a limit send for the marks at the tap, and for NAKs, where they come with CNPs.
         pub expected_cnps: Option<u64>,
         /// CNPs near a NAK of the same addresses, without a mark at the usual distance before; where no distance is usual, without one so near.
         pub cnps_for_losses: Option<u64>,
@@ -83,7 +82,8 @@ records! {
         pub ce_ratio: Option<f64>,
         /// CNPs for it.
         pub cnps: u64,
-        /// CNPs that a receiver with the capture's limit sends for its marks, and for its NAKs, where they come with CNPs.
+        /// CNPs that a receiver with the capture's limit sends for its marks, and for its NAKs, where they come with CNPs. Where flows share
+        /// the limit, of a pair of addresses or a port, which of them gets a CNP hangs on microseconds: only their sum says something.
         pub expected_cnps: Option<u64>,
         /// CNPs within a millisecond of a mark.
         pub cnps_for_marks: Option<u64>,

@@ -92,7 +92,8 @@ records! {
         pub is_host: Option<bool>,
         /// The priority, 0 to 7; `None` for 802.3x, which stops all priorities.
         pub priority: Option<u8>,
-        /// Pauses that it asked for while it was not paused itself.
+        /// Pauses that it asked for while it was not paused itself. One that goes on after another device has paused it is its own until then; the
+        /// rest is caused by that device.
         pub pauses: u64,
         /// Their time in nanoseconds, in sum over its links.
         pub paused_ns: u64,
@@ -135,8 +136,8 @@ records! {
         pub dest_qp: u32,
         /// Whether the culprit's own pauses stopped it: it is a direct victim. Otherwise, pauses that these caused.
         pub is_direct: bool,
-        /// Whether it goes to the culprit itself, and so is a part of what the culprit cannot take; otherwise it only shares the way, and is a
-        /// victim. `None` where the culprit is no host with known addresses.
+        /// Whether it goes to the culprit itself, or, of a switch, through it to a receiver of incast, and so is a part of what the culprit cannot
+        /// take; otherwise it only shares the way, and is a victim. `None` where neither such an address is known.
         pub goes_to_culprit: Option<bool>,
         /// For how long, in nanoseconds: on the link on which it was stopped longest.
         pub stopped_ns: u64,

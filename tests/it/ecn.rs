@@ -275,7 +275,8 @@ fn what_is_set_up_wrong() {
     let few = two(false);
     assert!(ids(&few).contains(&"congestion.few_cnps"), "{:?}", few.head.congestion);
     let silent = few.head.congestion.flows.iter().find(|flow| flow.cnps == 0).unwrap();
-    assert!(silent.expected_cnps > Some(16) && silent.ce_packets > 100, "{silent:?}");
+    // Nothing proves a limit: how many are missing is not known.
+    assert!(silent.expected_cnps.is_none() && silent.ce_packets > 100, "{silent:?}");
 }
 
 #[test]

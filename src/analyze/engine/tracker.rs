@@ -348,7 +348,7 @@ impl Tracker {
     /// A packet that is recorded again on another link: notes the silence there that it ended, if that may have been a pause.
     #[inline]
     pub(super) fn passes(&mut self, id: FlowId, space: Space, packet: &Facts) {
-        let Some(before) = self.network.passages.pass(id, space, packet) else { return };
+        let Some(before) = self.network.pass(id, space, packet) else { return };
         let (from, to) = (before.last, packet.time());
         if to.saturating_sub(from) <= QUIET_NS
             || !self.network.pauses.may_have_stopped(before.interface, from, to)
@@ -361,7 +361,7 @@ impl Tracker {
 
     /// A silence behind the last packet that passed another link.
     fn passing(&self, id: FlowId, before: &Passage, to: i64, is_open: bool) -> PassingSilence {
-        let &Passage { interface, space, path_tag, start, last, last_psn, packets, is_within } = before;
+        let &Passage { interface, space, path_tag, start, last, last_psn, packets, is_within, .. } = before;
         let (waiting, begun) = match space {
             Space::Request => {
                 let requests = &self.flows.unsettled(id).requests;
@@ -547,7 +547,7 @@ impl Tracker {
         let begin = &Begin { key, service, encapsulation, time, psn, p_key };
         let id = self.flows.add(begin).unwrap_or_else(|| self.evict_for(begin, metrics));
         self.capture.flow_began(packet.interface());
-        self.network.passages.begin(id, packet.interface());
+        self.network.begin(id, packet);
         self.strays.give_to(self.flows.get_mut(id));
         if service.numbering() == Numbering::InOrder || is_cnp {
             self.appeared(id);

@@ -63,6 +63,28 @@ pub struct KnownDevice {
     pub addresses: Vec<Address>,
 }
 
+/// Which end of a link a sender of pauses is at, by the addresses of both. Where those of one end only are known, another sender is at the
+/// other end.
+pub(crate) fn end_of(sender: Mac, macs: [&[Mac]; 2]) -> Option<usize> {
+    match macs.map(|end| end.contains(&sender)) {
+        [true, false] => Some(0),
+        [false, true] => Some(1),
+        [false, false] if macs[0].is_empty() != macs[1].is_empty() => Some(macs[1].is_empty() as usize),
+        _ => None,
+    }
+}
+
+/// Which end of a link sent a packet, by the hosts at both: a host sends what comes from it, and nothing that goes to it. `None` where neither
+/// address says so, or each something else.
+pub(crate) fn sent_by(hosts: [&[Address]; 2], src: Address, dst: Address) -> Option<usize> {
+    let [a, b] = hosts;
+    match [a.contains(&src) || b.contains(&dst), b.contains(&src) || a.contains(&dst)] {
+        [true, false] => Some(0),
+        [false, true] => Some(1),
+        _ => None,
+    }
+}
+
 impl KnownLink {
     /// Whether a captured interface taps it: its name, its number, and the file that it is of.
     pub fn is_tapped_by(&self, name: &str, number: u16, file: Option<&str>) -> bool {
@@ -93,6 +115,24 @@ pub(crate) struct Tap<'a> {
 }
 
 impl Links {
+    /// The addresses of the hosts at each end of a link: the host's own, or of a switch, those of the hosts that other links join to it.
+    pub(crate) fn hosts_at(&self, at: usize) -> [Vec<Address>; 2] {
+        let Some(link) = self.links.get(at) else { return <[Vec<Address>; 2]>::default() };
+        let host = |end: &LinkEnd| self.devices.get(&end.device).filter(|device| device.is_host);
+        link.ends.each_ref().map(|end| {
+            if let Some(host) = host(end) {
+                return host.addresses.clone();
+            }
+            let others = self.links.iter().enumerate().filter(|&(other, _)| other != at);
+            let beside = others.flat_map(|(_, other)| match &other.ends {
+                [a, b] if a.device == end.device => host(b),
+                [a, b] if b.device == end.device => host(a),
+                _ => None,
+            });
+            beside.flat_map(|host| host.addresses.iter().copied()).collect()
+        })
+    }
+
     pub(crate) fn taps(&self) -> Taps<'_> {
         let (mut by_name, mut by_number) = (HashMap::new(), HashMap::<u16, Vec<Tap<'_>>>::new());
         for (link, of) in self.links.iter().enumerate() {

@@ -15,7 +15,7 @@ mod speeds;
 use std::ops::Range;
 
 use super::{
-    model::{Event, FlowId, Options},
+    model::{Event, FlowId, Options, Space},
     packet::Facts,
 };
 use crate::{report, wire::Kind};
@@ -27,7 +27,7 @@ use other_traffic::OtherTraffic;
 pub(crate) use passages::{Passage, Passages};
 pub use pause::Paused;
 pub(crate) use pause::Ways;
-use pause::{PauseRows, Pauses, Stop};
+use pause::{PacketsAt, PauseRows, Pauses, Stop};
 use priorities::Priorities;
 pub(crate) use speeds::HostSpeeds;
 
@@ -113,16 +113,56 @@ impl Network {
         self.pauses.span(time_ns)
     }
 
-    /// Fills `stops` with the parts of a time in which this priority was paused on this interface, in the order of time and without
-    /// overlaps. Without the link's speed nobody knows them, and there are none.
-    pub(crate) fn stops_within(&self, place: (u16, u8), from: i64, to: i64, stops: &mut Vec<Stop>) {
+    /// A flow begins with this packet.
+    pub(crate) fn begin(&mut self, flow: FlowId, packet: &Facts) {
+        let from = self.sent_by(packet);
+        self.passages.begin(flow, packet.interface(), from);
+    }
+
+    /// Which end of the link that it was captured on sent a packet, where the user's list of links tells.
+    fn sent_by(&self, packet: &Facts) -> Option<u8> {
+        let (src, dst) = packet.source().zip(packet.destination())?;
+        self.pauses.sent_by(packet.interface(), src, dst)
+    }
+
+    /// A packet of requests or READ data that was recorded again. Returns what was known of its flow there before.
+    #[inline]
+    pub(crate) fn pass(&mut self, flow: FlowId, space: Space, packet: &Facts) -> Option<Passage> {
+        let Network { passages, pauses, .. } = self;
+        let from = || {
+            let (src, dst) = packet.source().zip(packet.destination())?;
+            pauses.sent_by(packet.interface(), src, dst)
+        };
+        passages.pass(flow, space, packet, from)
+    }
+
+    fn packets(&self, flow: FlowId, (interface, priority): (u16, u8)) -> PacketsAt {
+        PacketsAt { interface, priority, from: self.passages.sent_by(flow, interface) }
+    }
+
+    /// Fills `stops` with the parts of a time in which this priority was paused on this interface, for packets of this flow, in the order of time.
+    /// Only those of two senders overlap, where nobody knows which of them stop it. Without the link's speed nobody knows them, and there are
+    /// none.
+    pub(crate) fn stops_within(
+        &self,
+        flow: FlowId,
+        place: (u16, u8),
+        (from, to): (i64, i64),
+        stops: &mut Vec<Stop>,
+    ) {
         stops.clear();
+        let place = self.packets(flow, place);
         self.pauses.within(place, (from, to), |interface| self.interfaces.speed_bps(interface), stops);
     }
 
+    /// How long this priority was paused on this interface so far, for packets of this flow: by the source that did so most.
+    pub(crate) fn asked_ns(&self, flow: FlowId, place: (u16, u8), now: i64) -> i64 {
+        self.pauses.asked_ns(self.packets(flow, place), now)
+    }
+
     /// Whether this priority was paused on this interface, and nobody knows for how long: the link's speed is not known.
-    pub(crate) fn pauses_untimed(&self, place: (u16, u8)) -> bool {
-        self.pauses.any_untimed(place, |interface| self.interfaces.speed_bps(interface))
+    pub(crate) fn pauses_untimed(&self, flow: FlowId, place: (u16, u8)) -> bool {
+        self.pauses.any_untimed(self.packets(flow, place), |interface| self.interfaces.speed_bps(interface))
     }
 
     /// Adds the parts of a time in which a flow was paused on the other links that it passes. They may overlap.
@@ -130,7 +170,7 @@ impl Network {
         for passage in self.passages.of(flow) {
             let place = (passage.interface, self.priorities.of(passage.path_tag));
             let mut more = Vec::new();
-            self.stops_within(place, from, to, &mut more);
+            self.stops_within(flow, place, (from, to), &mut more);
             stops.extend(more);
         }
     }

@@ -47,6 +47,8 @@ pub(crate) struct Passage {
     /// Requests, or READ data.
     pub(crate) space: Space,
     pub(crate) path_tag: u64,
+    /// The end of the link that sends it, where that is known.
+    from: Option<u8>,
     /// Times of the first packet and of the last one, in nanoseconds since 1970.
     pub(crate) start: i64,
     pub(crate) last: i64,
@@ -59,8 +61,8 @@ pub(crate) struct Passage {
 /// All of them, by the number of the flow.
 #[derive(Clone, Debug, Default, crate::stored::Stored)]
 pub(crate) struct Passages {
-    /// The interface on which each is seen first.
-    first: Vec<u16>,
+    /// The interface on which each is seen first, and the end of that link that sends it, where that is known.
+    first: Vec<(u16, Option<u8>)>,
     /// The other links, up to the last flow that has any.
     others: Vec<Vec<Passage>>,
     /// Other links that were kept so far, of all flows.
@@ -70,14 +72,14 @@ pub(crate) struct Passages {
 
 impl Passages {
     /// A flow begins on this interface.
-    pub(crate) fn begin(&mut self, FlowId(flow): FlowId, interface: u16) {
+    pub(super) fn begin(&mut self, FlowId(flow): FlowId, interface: u16, from: Option<u8>) {
         self.answers.remove(&FlowId(flow));
         let at = flow as usize;
         if at >= self.first.len() && at < MAX_FLOWS {
-            self.first.resize(at + 1, 0);
+            self.first.resize(at + 1, (0, None));
         }
         if let Some(first) = self.first.get_mut(at) {
-            *first = interface;
+            *first = (interface, from);
         }
         if let Some(others) = self.others.get_mut(at) {
             *others = Vec::new();
@@ -87,7 +89,14 @@ impl Passages {
     /// The interface on which a flow is seen first.
     #[inline]
     pub(crate) fn first(&self, FlowId(flow): FlowId) -> Option<u16> {
-        self.first.get(flow as usize).copied()
+        self.first.get(flow as usize).map(|&(interface, _)| interface)
+    }
+
+    /// The end that sends a flow's packets on the link of an interface.
+    pub(super) fn sent_by(&self, flow: FlowId, interface: u16) -> Option<u8> {
+        let own = self.first.get(flow.0 as usize).filter(|&&(first, _)| first == interface);
+        let other = || self.of(flow).iter().find(|passage| passage.interface == interface);
+        own.map_or_else(|| other().and_then(|passage| passage.from), |&(_, from)| from)
     }
 
     /// The other links that a flow passes.
@@ -97,7 +106,7 @@ impl Passages {
 
     /// Bytes on the heap.
     pub(crate) fn heap_bytes(&self) -> usize {
-        self.first.capacity() * size_of::<u16>()
+        self.first.capacity() * size_of::<(u16, Option<u8>)>()
             + self.others.capacity() * size_of::<Vec<Passage>>()
             + self.kept * size_of::<Passage>()
             + self.answers.len() * (size_of::<Answers>() + KEPT * size_of::<Answer>())
@@ -139,11 +148,18 @@ impl Passages {
     }
 
     /// A packet of requests or READ data that was recorded again. Returns what was known of its flow there before.
-    pub(crate) fn pass(&mut self, FlowId(flow): FlowId, space: Space, packet: &Facts) -> Option<Passage> {
+    /// `from`: the end of the link that sent it.
+    pub(super) fn pass(
+        &mut self,
+        FlowId(flow): FlowId,
+        space: Space,
+        packet: &Facts,
+        from: impl FnOnce() -> Option<u8>,
+    ) -> Option<Passage> {
         let (interface, shape) = (packet.interface(), packet.opcode().shape());
         let Passages { first, others, kept, .. } = self;
         let at = flow as usize;
-        if *first.get(at)? == interface {
+        if first.get(at)?.0 == interface {
             return None;
         }
         if at >= others.len() {
@@ -154,6 +170,7 @@ impl Passages {
             interface,
             space,
             path_tag: packet.path_tag(),
+            from: None,
             start: packet.time(),
             last: packet.time(),
             last_psn: packet.psn(),
@@ -163,12 +180,12 @@ impl Passages {
         let known = others.iter_mut().find(|known| (known.interface, known.space) == (interface, space));
         let Some(known) = known else {
             if others.len() < MAX_PASSAGES {
-                others.push(now);
+                others.push(Passage { from: from(), ..now });
                 *kept += 1;
             }
             return None;
         };
-        let Passage { start, packets, .. } = *known;
-        Some(std::mem::replace(known, Passage { start, packets: packets + 1, ..now }))
+        let Passage { start, packets, from, .. } = *known;
+        Some(std::mem::replace(known, Passage { start, packets: packets + 1, from, ..now }))
     }
 }

@@ -14,6 +14,7 @@ use foldhash::fast::FixedState;
 use super::{
     alike::Alike,
     findings::Survey,
+    queues::{Queues, is_all_marked},
     rows,
     stopped::{Beside, Ending, LastWords},
 };
@@ -21,7 +22,7 @@ use crate::{
     analyze::{
         engine::{Retired, Tracker},
         metric::{bit_rate, named::Named, paths::BehindTap},
-        model::{Class, FlowId},
+        model::FlowId,
         packet::key::Key,
         table::flow::{Flow, REQUESTS, RESPONSES},
         track::request::Episode,
@@ -57,6 +58,8 @@ pub(crate) struct Index<'a> {
     several_networks: OnceLock<bool>,
     /// When each host last sent something. It is made for the first requester that gave up.
     last_words: OnceLock<LastWords>,
+    /// Where queues mark. It is made for the first flow of which all packets are marked.
+    queues: OnceLock<Queues>,
     /// Set-ups that show the application of a flow, by the flow's place.
     applications: OnceLock<HashMap<usize, Application>>,
     /// What paths show of packets that were taken for lost behind the tap.
@@ -96,6 +99,7 @@ impl<'a> Index<'a> {
             directions: OnceLock::new(),
             several_networks: OnceLock::new(),
             last_words: OnceLock::new(),
+            queues: OnceLock::new(),
             applications: OnceLock::new(),
             behind_tap: OnceLock::new(),
             lost: OnceLock::new(),
@@ -360,7 +364,7 @@ impl<'a> Index<'a> {
     }
 
     /// Whether a flow's sender marks all packets itself. A queue does not mark every packet from the first one on, in both directions, or
-    /// of a flow that sends little.
+    /// of a flow that sends little; but one that stands above its threshold does, and then it marks those of others too.
     fn sets_ce(&self, at: usize) -> bool {
         const ENOUGH: u64 = 16;
         const LITTLE_BPS: u64 = 1_000_000_000;
@@ -370,7 +374,11 @@ impl<'a> Index<'a> {
             let ns = flow.last_time.saturating_sub(flow.first_time).max(0) as u64;
             bit_rate(flow.wire_bytes, ns) < LITTLE_BPS
         };
-        all(flow) && (is_slow() || self.peer(at).is_some_and(|peer| all(self.flow(peer))))
+        let is_alone = || {
+            let queues = self.queues.get_or_init(|| Queues::of(self.in_memory().map(|(_, flow)| flow)));
+            !queues.may_mark(flow)
+        };
+        all(flow) && (is_slow() && is_alone() || self.peer(at).is_some_and(|peer| all(self.flow(peer))))
     }
 
     fn ending(&self, at: usize) -> Ending<'a> {
@@ -434,15 +442,6 @@ impl<'a> Index<'a> {
         let asking = self.peer(at).map(|peer| episodes_of(self.flow(peer)));
         own.chain(asking.into_iter().flatten().filter(|episode| episode.is_of_data))
     }
-}
-
-/// Whether every packet that is not corrupt is marked. Of one that was recorded twice, the first record is.
-fn is_all_marked(flow: &Flow) -> bool {
-    let marked = flow.signals().ecn_ce;
-    let apart = [&flow.requests.counts, &flow.responses.counts].map(|counts| {
-        counts.of(Class::Corrupt) + counts.of(Class::Trimmed) + counts.of(Class::CaptureDuplicate)
-    });
-    marked > 0 && flow.ecn_ect == 0 && marked + apart[0] + apart[1] >= flow.packets
 }
 
 fn episodes_of(flow: &Flow) -> &[Episode] {

@@ -5,6 +5,7 @@ mod findings;
 mod links;
 mod lists;
 mod one_sided;
+mod queues;
 mod rows;
 mod sections;
 mod see_also;

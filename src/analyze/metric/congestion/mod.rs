@@ -321,15 +321,6 @@ impl Congestion {
         }
         found.map(|(limit, _)| limit)
     }
-
-    /// The limit that CNPs keep to; where none shows, the least time between two of a queue pair, as a guess.
-    fn limit(&self) -> Option<Limit> {
-        let guess = || {
-            let least_ns = self.per_qp.gaps.as_deref().filter(|gaps| gaps.are_some())?.shortest();
-            Some(Limit { scope: Pacing::PerQp, least_ns, confidence: Confidence::Possible })
-        };
-        self.pacing().or_else(guess)
-    }
 }
 
 /// A distance that CNPs keep.

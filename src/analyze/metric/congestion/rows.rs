@@ -59,7 +59,7 @@ pub(super) fn fill(
     let is_marked = report.ce_packets + report.cnps > 0;
     let Grouped { mut rows, of, unattributed } =
         if is_marked { group(marks, context) } else { Grouped::default() };
-    let limit = metric.limit();
+    let limit = metric.pacing();
     if let Some(events) = marks.events().filter(|_| is_marked) {
         let is_for_losses = metric.cnps_near_nak * 2 >= count(events, Happened::Nak).max(1);
         judge(events, marks, &of, &mut rows, limit, is_for_losses);
@@ -408,7 +408,8 @@ impl Maker<'_, '_> {
             rate_after_bps: bits(after),
             reactions: reaction.map_or(0, |reaction| reaction.cnps),
             reaction_ratio: reaction.map(|reaction| reaction.ratio),
-            keeps_rate: keeps_rate(cnps, reaction, before.zip(after)).filter(|keeps| !(*keeps && is_hidden)),
+            keeps_rate: keeps_rate(cnps, reaction, before.zip(after))
+                .filter(|keeps| if *keeps { !is_hidden } else { !self.may_be_paused(reaction) }),
             cnps_with_data: backs().any(|back| data.is_some_and(|data| is_one_queue(data, back))),
             cnp_frames: backs()
                 .find(|back| back.cnps > 0)
@@ -457,6 +458,11 @@ impl Maker<'_, '_> {
             // Where most packets are marked, a queue stands.
             None => row.data.is_some_and(|at| marks * 2 >= self.marks.data_packets(at)[0]),
         }
+    }
+
+    /// Whether pauses may be why it is slower than before: no single CNP slows it.
+    fn may_be_paused(&self, reaction: Option<Reaction>) -> bool {
+        self.context.network.pauses.stop_any() && reaction.is_some_and(|reaction| reaction.ratio >= SAME)
     }
 
     fn reason(&self) -> Reason {

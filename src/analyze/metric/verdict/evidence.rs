@@ -66,7 +66,7 @@ impl Evidence<'_> {
                 "the link of its source or destination was full, and shared; {} in the capture",
                 several(self.incasts as u64, "incast period")
             ),
-            TimeCause::Unknown if self.network.pauses_untimed(budget.place) => format!(
+            TimeCause::Unknown if self.network.pauses_untimed(budget.flow, budget.place) => format!(
                 "silent with packets outstanding, perhaps in pauses: how long these held needs the link's speed (--speed): {times}, {longest} at most"
             ),
             TimeCause::Unknown => format!(

@@ -173,7 +173,7 @@ impl Verdicts {
     /// Whether a pause stopped the flow in this silence.
     fn was_stopped(&mut self, gap: &Gap, network: &Network) -> bool {
         let place = (gap.interface, network.priorities.of(gap.tag));
-        network.stops_within(place, gap.from, gap.to, &mut self.stops);
+        network.stops_within(gap.flow, place, (gap.from, gap.to), &mut self.stops);
         let quiet = Quiet::from(gap);
         self.stops.iter().any(|stop| quiet.is_of(stop))
     }
@@ -211,7 +211,7 @@ impl Verdicts {
                 budget.change_priority(place.1);
             }
             budget.place = place;
-            budget.asked_before = if stops_any { pauses.asked_ns(place, gap.start) } else { 0 };
+            budget.asked_before = if stops_any { network.asked_ns(id, place, gap.start) } else { 0 };
         }
         let done = |until| network.passages.done(id, gap.interface, until);
         match gap.again {
@@ -221,7 +221,7 @@ impl Verdicts {
         }
         let held = budget.stops.heap_bytes();
         if gap.is_open {
-            network.stops_within(place, gap.from, gap.to, &mut self.stops);
+            network.stops_within(gap.flow, place, (gap.from, gap.to), &mut self.stops);
             let longest = budget.longest.iter().map(|&(ns, _)| ns).max().unwrap_or(0);
             let longest = i64::try_from(longest.saturating_mul(2)).unwrap_or(i64::MAX);
             let usual = longest.max(gap.mean_ns().saturating_mul(UNUSUAL as i64));
@@ -238,13 +238,13 @@ impl Verdicts {
             self.are_untold = true;
             for priority in (0..PRIORITIES as u8).filter(|&priority| priority != place.1) {
                 if pauses.are_of(gap.interface, priority) {
-                    network.stops_within((gap.interface, priority), gap.from, gap.to, &mut self.stops);
+                    network.stops_within(id, (gap.interface, priority), (gap.from, gap.to), &mut self.stops);
                     budget.note_other(priority, gap, &parts, &self.stops, &done);
                 }
             }
         }
         if stops_any {
-            network.stops_within(place, gap.from, gap.to, &mut self.stops);
+            network.stops_within(gap.flow, place, (gap.from, gap.to), &mut self.stops);
         }
         let stops = &self.stops[..if stops_any { self.stops.len() } else { 0 }];
         let mut elsewhere = Vec::new();
@@ -277,7 +277,7 @@ impl Verdicts {
         let &PassingSilence { flow: id, space, start_ns, from_ns, to_ns, is_within, messages, begun, .. } =
             silence;
         let place = (silence.interface, network.priorities.of(silence.path_tag));
-        network.stops_within(place, from_ns, to_ns, &mut self.stops);
+        network.stops_within(id, place, (from_ns, to_ns), &mut self.stops);
         if self.stops.is_empty() {
             return;
         }

@@ -152,12 +152,15 @@ impl Judge<'_, '_> {
         for stopped in budget.stops.iter() {
             let Some(source) = self.network.pauses.source(stopped.source) else { continue };
             let position = self.pauses.positions.get(source);
-            let is_from_there = position.is_some_and(|position| position.is_of_pausing_host(activity.src));
+            let is_from_there =
+                position.is_some_and(|position| position.come_from_pausing(activity.src, activity.dst));
             let is_stopped = !is_from_there && stopped.ns > 0 && self.is_honored(stopped, budget, activity);
             // A pause of the acknowledgements stops nothing of the flow, but it is why the sender's timer expired.
             if !is_stopped && stopped.timeouts == 0 {
                 continue;
             }
+            // Clocks that are apart may show it silent on one link for longer than its pauses were.
+            let stopped = stopped.for_at_most(self.paused_ns(stopped, budget, activity));
             if let Some(effect) = section.effects.get_mut(usize::from(stopped.source)) {
                 stopped.add_to(effect);
             }
@@ -190,9 +193,13 @@ impl Judge<'_, '_> {
 
     /// A flow that sends in most of the pauses goes the other way, or does not honor them: it is silent in the others for other reasons.
     fn is_honored(&self, stopped: &Stopped, budget: &TimeBudget, activity: FlowActivity) -> bool {
+        u128::from(stopped.ns) * 2 >= u128::from(self.paused_ns(stopped, budget, activity))
+    }
+
+    /// How long a source paused its link while a flow ran.
+    fn paused_ns(&self, stopped: &Stopped, budget: &TimeBudget, activity: FlowActivity) -> u64 {
         let paused = self.pauses.paused.get(usize::from(stopped.source));
-        let asked = paused.map_or(0, |paused| paused.between(stopped.start, budget.end(activity)));
-        u128::from(stopped.ns) * 2 >= u128::from(asked)
+        paused.map_or(0, |paused| paused.between(stopped.start, budget.end(activity)))
     }
 
     /// What is known of the time of a flow's requests, or of its data; `None` if it cannot be slow, or its connection is judged by the
@@ -222,7 +229,7 @@ impl Judge<'_, '_> {
                 early.add_to(&mut budget);
                 budget.tag = early.tag;
                 budget.place = (early.interface, self.network.priorities.of(early.tag));
-                budget.asked_before = self.network.pauses.asked_ns(budget.place, start);
+                budget.asked_before = self.network.asked_ns(id, budget.place, start);
             }
             Cow::Owned(budget)
         };
@@ -308,9 +315,11 @@ impl Judge<'_, '_> {
     fn with_tail(&self, budget: &TimeBudget, activity: FlowActivity) -> TimeBudget {
         let (from, to) = (activity.last_request_ns, budget.end(activity));
         let (mut budget, mut stops, mut left) = (budget.clone(), Vec::new(), to.saturating_sub(from));
-        self.network.stops_within(budget.place, from, to, &mut stops);
+        self.network.stops_within(budget.flow, budget.place, (from, to), &mut stops);
+        let mut until = from;
         for stop in &stops {
-            let ns = stop.to.saturating_sub(stop.from);
+            let ns = stop.to.saturating_sub(stop.from.max(until)).max(0);
+            until = until.max(stop.to);
             budget.add(TimeCause::Paused, ns, from, 0);
             budget.paused_from[TimeCause::Waiting as usize] += ns as u64;
             budget.paused_by = budget.paused_by.or(Some(stop.source));
@@ -330,7 +339,7 @@ impl Judge<'_, '_> {
     ) -> Option<([u64; CAUSES], Option<Throttled>)> {
         let mut ns = budget.ns;
         let paused = ns[TimeCause::Paused as usize];
-        let asked = self.network.pauses.asked_ns(budget.place, end);
+        let asked = self.network.asked_ns(budget.flow, budget.place, end);
         let asked = asked.saturating_sub(budget.asked_before).max(0) as u64;
         // A flow that sends in most of the pauses does not honor them: it is silent in the others for other reasons.
         if paused > 0 && paused * 2 < asked.min(lasted) {

@@ -30,11 +30,29 @@ pub(super) struct Stopped {
     /// Timeouts because of them, and the packets that were retransmitted then.
     pub(super) timeouts: u64,
     pub(super) resent: u64,
+    /// When the last pause of them began: where several taps record the flow on one link, it may be told of twice.
+    last: i64,
 }
 
 impl Stopped {
     fn new(source: u8, start: i64) -> Stopped {
-        Stopped { source, start, ns: 0, messages: 0, spanning: 0, counted: 0, timeouts: 0, resent: 0 }
+        let (messages, timeouts) = (0, 0);
+        Stopped {
+            source,
+            start,
+            ns: 0,
+            messages,
+            spanning: 0,
+            counted: 0,
+            timeouts,
+            resent: 0,
+            last: i64::MIN,
+        }
+    }
+
+    /// The same, silent for no longer than this.
+    pub(super) fn for_at_most(self, ns: u64) -> Stopped {
+        Stopped { ns: self.ns.min(ns), ..self }
     }
 
     /// Adds it to what the source's pauses did to other flows.
@@ -127,8 +145,11 @@ pub(super) fn held(
     for (at, part) in parts.iter().enumerate() {
         let may_be_paused = gap.may_be_paused(part, stops);
         let stops_it = |stop: &&Stop| is_own && stop.is_over && may_be_paused || is_unanswered(stop);
+        // Pauses of both ends may overlap.
+        let mut until = i64::MIN;
         for stop in stops.iter().filter(stops_it) {
-            let stopped = within(stop, part);
+            let stopped = within(&Stop { from: stop.from.max(until), ..*stop }, part);
+            until = until.max(stop.to);
             if stopped > 0 {
                 on_part(at, stop, stopped);
             }
@@ -196,6 +217,9 @@ impl Stops {
 
     fn stopped(&mut self, quiet: &Quiet, stop: &Stop, ns: i64, done: &Done<'_>) {
         let Some(known) = self.entry(stop.source, quiet.start).filter(|_| ns > 0) else { return };
+        if std::mem::replace(&mut known.last, stop.since) == stop.since {
+            return;
+        }
         known.ns = known.ns.saturating_add(ns as u64);
         known.messages += quiet.is_within as u64;
         known.spanning += match quiet.begun {

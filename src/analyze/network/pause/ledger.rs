@@ -70,6 +70,11 @@ pub(super) struct Open {
 }
 
 impl Open {
+    fn span(&self) -> Span {
+        let &Open { start, end, frame, .. } = self;
+        Span { start, end, frame }
+    }
+
     pub(super) fn told(&self, source: PauseSource) -> Paused {
         Paused {
             interface: source.interface,
@@ -139,8 +144,7 @@ impl Ledger {
 
     /// The pauses of the [tree](super::tree), if the capture ends at this time.
     pub(super) fn spans(&self, end: i64) -> Vec<Span> {
-        let open =
-            self.open_until(end).map(|open| Span { start: open.start, end: open.end, frame: open.frame });
+        let open = self.open_until(end).map(|open| open.span());
         self.spans.iter().copied().chain(open).collect()
     }
 
@@ -180,8 +184,8 @@ impl Ledger {
             }
             None => {
                 self.after_marks += after_mark as u64;
-                self.open =
-                    Some(Open { frame: number, start: now, end, is_timed: speed_bps.is_some(), frames: 1 });
+                let is_timed = speed_bps.is_some();
+                self.open = Some(Open { frame: number, start: now, end, is_timed, frames: 1 });
             }
         }
         ended
@@ -204,7 +208,7 @@ impl Ledger {
             }
             recent.push_back((start, end));
         }
-        self.spans.push(Span { start, end, frame });
+        self.spans.push(pause.span());
         self.watchdog.pause(profile, start, end, frames);
         let is_listed = may_list && self.listed.len() < MAX_LISTED;
         if is_listed {

@@ -20,7 +20,7 @@ use hashbrown::HashMap;
 
 use crate::{
     analyze::{
-        model::{Address, Event, KnownLink, Links, StormProfile},
+        model::{Address, Event, KnownLink, Links, StormProfile, end_of, sent_by},
         network::priorities::PRIORITIES,
     },
     dissect::Dissection,
@@ -65,6 +65,8 @@ pub(crate) struct Pauses {
     /// The first few. Their places are their numbers.
     sources: Vec<PauseSource>,
     links: Option<Links>,
+    /// The hosts at the ends of each of these links.
+    hosts: Vec<[Vec<Address>; 2]>,
     /// By interface, the link that it taps, by the user's list of links; of those that tap one.
     link_of: BTreeMap<u16, usize>,
     /// Until when the pauses reach that were asked for so far, where that is known.
@@ -97,6 +99,16 @@ impl PauseSource {
     pub(crate) fn one_priority(&self) -> Option<u8> {
         Some(self.priority).filter(|&priority| usize::from(priority) < PRIORITIES)
     }
+}
+
+/// Packets of one direction on a link.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PacketsAt {
+    /// The interface that captured them.
+    pub(super) interface: u16,
+    pub(super) priority: u8,
+    /// The end of the link that sent them, where that is known.
+    pub(super) from: Option<u8>,
 }
 
 /// A part of a pause, and the number of its source.
@@ -133,7 +145,9 @@ pub struct Paused {
 
 impl Pauses {
     pub(super) fn new(storm: StormProfile, links: Option<Links>) -> Pauses {
-        Pauses { storm, links, ..Pauses::default() }
+        let places = 0..links.as_ref().map_or(0, |known| known.links.len());
+        let hosts = places.map(|link| links.as_ref().map(|known| known.hosts_at(link)).unwrap_or_default());
+        Pauses { storm, hosts: hosts.collect(), links, ..Pauses::default() }
     }
 
     /// An interface taps this link of the user's list.
@@ -241,10 +255,22 @@ impl Pauses {
             || link(interface).is_some_and(|here| link(source.interface) == Some(here))
     }
 
-    /// Whether pauses of this source stop packets of this priority that this interface captured.
-    fn stops(&self, source: &PauseSource, (interface, priority): (u16, u8)) -> bool {
+    /// Which end of its link sent a packet that this interface captured, where the user's list of links tells.
+    pub(super) fn sent_by(&self, interface: u16, src: Address, dst: Address) -> Option<u8> {
+        let [a, b] = self.hosts.get(*self.link_of.get(&interface)?)?;
+        sent_by([a, b], src, dst).map(|end| end as u8)
+    }
+
+    /// At which end of its link a source is.
+    fn end_of(&self, source: &PauseSource) -> Option<u8> {
+        let [a, b] = &self.links.as_ref()?.links.get(*self.link_of.get(&source.interface)?)?.ends;
+        end_of(source.sender, [&a.macs, &b.macs]).map(|end| end as u8)
+    }
+
+    /// Whether pauses of this source stop packets of this priority that this interface captured; not those of the end that sends the pauses.
+    fn stops(&self, source: &PauseSource, PacketsAt { interface, priority, from }: PacketsAt) -> bool {
         let is_of = source.priority == priority || usize::from(source.priority) == PRIORITIES;
-        is_of && self.acts_on(source, interface)
+        is_of && self.acts_on(source, interface) && (from.is_none() || self.end_of(source) != from)
     }
 
     /// Whether a sender on this interface's link asked for pauses of this very priority.
@@ -263,11 +289,12 @@ impl Pauses {
         mine.filter_map(|source| self.ledger(source)).any(|ledger| ledger.overlaps(from, to))
     }
 
-    /// Adds to `stops` the parts of a time in which this priority was paused on this interface, in the order of time and without
-    /// overlaps. `speed_bps`: of the link of an interface; without it nobody knows when a pause ends.
+    /// Adds to `stops` the parts of a time in which this priority was paused on this interface, in the order of time. Those of one sender do not
+    /// overlap; those of both ends may, where nobody knows which of them stop these packets. `speed_bps`: of the link of an interface; without it
+    /// nobody knows when a pause ends.
     pub(super) fn within(
         &self,
-        place: (u16, u8),
+        place: PacketsAt,
         (from, to): (i64, i64),
         speed_bps: impl Fn(u16) -> Option<u64>,
         stops: &mut Vec<Stop>,
@@ -290,21 +317,24 @@ impl Pauses {
             stops.extend(ledger.since(from).map(part).filter(|part| part.from < part.to));
         }
         stops.sort_unstable_by_key(|stop| (stop.from, stop.source));
-        let mut until = from;
+        let sender = |number: u8| self.source(number).map(|source| source.sender);
+        // Of the sender of the first one, and of all others.
+        let (first, mut until) = (stops.first().and_then(|stop| sender(stop.source)), [from; 2]);
         stops.retain_mut(|stop| {
-            stop.from = stop.from.max(until);
-            until = until.max(stop.to);
+            let until = &mut until[usize::from(sender(stop.source) != first)];
+            stop.from = stop.from.max(*until);
+            *until = stop.to.max(*until);
             stop.from < stop.to
         });
     }
 
     /// Whether a pause of this priority on this interface has no known end.
-    pub(super) fn any_untimed(&self, place: (u16, u8), speed_bps: impl Fn(u16) -> Option<u64>) -> bool {
+    pub(super) fn any_untimed(&self, place: PacketsAt, speed_bps: impl Fn(u16) -> Option<u64>) -> bool {
         self.sources.iter().any(|source| self.stops(source, place) && speed_bps(source.interface).is_none())
     }
 
     /// How long this priority was paused on this interface so far: by the source that did so most.
-    pub(crate) fn asked_ns(&self, place: (u16, u8), now: i64) -> i64 {
+    pub(super) fn asked_ns(&self, place: PacketsAt, now: i64) -> i64 {
         let mine = self.sources.iter().filter(|source| self.stops(source, place));
         mine.filter_map(|source| self.ledger(source)).map(|ledger| ledger.paused_ns(now)).max().unwrap_or(0)
     }
@@ -349,6 +379,7 @@ impl Pauses {
         let allowance = allowance_ns(speed_bps);
         for number in 0..self.sources.len() {
             let source = &self.sources[number];
+            let place = PacketsAt { interface: place.0, priority: place.1, from: None };
             let open =
                 if self.stops(source, place) { self.ledger(source).and_then(Ledger::open) } else { None };
             let Some(open) = open.filter(|open| open.end > now) else { continue };

@@ -2,13 +2,13 @@
 //!
 //! Frames do not say which end of a link sent them. With the addresses of the host at one end, that is sure: what goes to the host comes
 //! from the other end, and what comes from the host is its own. So frames are counted by their addresses, and judged when the links are
-//! known. Between two switches nothing says who sent a frame.
+//! known. Between two switches, the hosts that the user's other links join to them say it: of what goes from none of these to none, nothing does.
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
 use crate::{
-    analyze::model::Address,
+    analyze::model::{Address, sent_by},
     heap::heap,
     report::{PauseViolations, Reason},
     wire::{QUANTUM_BITS, quanta_ns},
@@ -37,7 +37,7 @@ struct Late {
 
 heap! { Violations { late } Late {} }
 
-/// Hosts at the ends of a link, by their addresses; empty where an end is no host, or its addresses are not known.
+/// Hosts at the ends of a link, by their addresses, or behind a switch at an end; empty where none is known.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Hosts {
     /// At the end that sends the pauses.
@@ -47,9 +47,14 @@ pub(super) struct Hosts {
 }
 
 impl Hosts {
-    /// Whether the paused end sent a frame with this source and destination.
+    /// Whether the paused end sent a frame with this source and destination, or the pausing one; `None` where that is not known.
+    pub(super) fn from_paused(&self, src: Address, dst: Address) -> Option<bool> {
+        sent_by([&self.pausing, &self.paused], src, dst).map(|end| end == 1)
+    }
+
+    /// Whether the paused end sent it, for sure.
     pub(super) fn are_of(&self, src: Address, dst: Address) -> bool {
-        self.pausing.contains(&dst) || self.paused.contains(&src)
+        self.from_paused(src, dst) == Some(true)
     }
 }
 

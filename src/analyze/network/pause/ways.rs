@@ -30,9 +30,11 @@ impl Ways {
     pub(super) fn show(&self, is_on: impl Fn(u16) -> bool, hosts: Option<&Hosts>) -> bool {
         let known = hosts.filter(|hosts| !(hosts.pausing.is_empty() && hosts.paused.is_empty()));
         let mut here = self.0.iter().filter(|&(&interface, _)| is_on(interface));
-        here.any(|(_, pairs)| match known {
-            Some(hosts) => pairs.iter().any(|&(src, dst)| hosts.are_of(src, dst)),
-            None => pairs.iter().any(|&(src, dst)| pairs.contains(&(dst, src))),
+        here.any(|(_, pairs)| {
+            pairs.iter().any(|&(src, dst)| match known.and_then(|hosts| hosts.from_paused(src, dst)) {
+                Some(is_from_paused) => is_from_paused,
+                None => pairs.contains(&(dst, src)),
+            })
         })
     }
 

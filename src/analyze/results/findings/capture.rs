@@ -851,13 +851,13 @@ pub(super) fn marks_without_cnps(&Evidence { head, sums }: &Evidence<'_>, say: &
 }
 
 /// A rule about flows with marks or CNPs: says how many are of this kind, and which has most.
-fn of_marked(
-    head: &Head,
+pub(super) fn of_marked<'a>(
+    head: &'a Head,
     say: &mut dyn FnMut(Seen),
-    of: impl Fn(&MarkedFlow) -> Option<u64>,
+    mut of: impl FnMut(&'a MarkedFlow) -> Option<u64>,
     text: impl Fn(&MarkedFlow, &str) -> String,
 ) {
-    let mut found: Vec<(u64, &MarkedFlow)> =
+    let mut found: Vec<(u64, &'a MarkedFlow)> =
         head.congestion.flows.iter().filter_map(|flow| Some((of(flow)?, flow))).collect();
     found.sort_by_key(|&(n, _)| std::cmp::Reverse(n));
     let Some(&(_, worst)) = found.first() else { return };
@@ -888,42 +888,6 @@ pub(super) fn ignored(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut
             several(flow.cnps, "CNP"),
             rate(flow.rate_after_bps)
         )
-    });
-}
-
-/// CNPs from which on missing ones say something.
-const MANY_CNPS: u64 = 16;
-
-pub(super) fn missing_cnps(&Evidence { head, sums }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
-    /// So many marks bring at least one CNP, whatever its limit is.
-    const MANY_MARKS: u64 = 64;
-    let flows = &head.congestion.flows;
-    let notifies: HashSet<&str> =
-        flows.iter().filter(|flow| flow.cnps > 0).map(|flow| flow.dst.as_str()).collect();
-    let missing = |flow: &MarkedFlow| {
-        if flow.flow.is_some_and(|at| sums.senders.contains(&at)) {
-            return None;
-        }
-        if flow.expected_cnps.is_none() {
-            // Too few CNPs of others show no limit. A receiver that sends none at all sends too few by any.
-            let is_seen = !flow.why.contains_key("expected_cnps") && !notifies.is_empty();
-            let is_mute = is_seen && !notifies.contains(flow.dst.as_str());
-            return (is_mute && flow.ce_packets >= MANY_MARKS).then_some(flow.ce_packets);
-        }
-        let expected = flow.expected_cnps.filter(|&expected| expected >= MANY_CNPS)?;
-        (flow.cnps * 2 < expected).then(|| expected - flow.cnps)
-    };
-    of_marked(head, say, missing, |flow, name| match flow.expected_cnps {
-        Some(expected) => format!(
-            "{name} has {}, which should trigger {} at this capture's pacing: {} seen",
-            several(flow.ce_packets, "CE-marked packet"),
-            several(expected, "CNP"),
-            count(flow.cnps)
-        ),
-        None => format!(
-            "{name} has {}, and its receiver sent no CNP, while others did",
-            several(flow.ce_packets, "CE-marked packet")
-        ),
     });
 }
 

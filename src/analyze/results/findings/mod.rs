@@ -5,6 +5,7 @@
 mod capture;
 mod case;
 mod cause;
+mod few_cnps;
 mod flow;
 mod kin;
 mod limitations;
@@ -484,7 +485,7 @@ pub static FINDINGS: &[FindingKind] = findings! {
     "congestion.few_cnps" Warning [Ecn]
         "A receiver sent far fewer CNPs than the CE-marked packets it received should trigger."
         "check the receiver's notification point (NP) for this priority, and that the capture has the return path"
-        MarkedFlows(capture::missing_cnps);
+        MarkedFlows(few_cnps::missing_cnps);
 
     "congestion.not_ect" Warning [Ecn]
         "Data is not ECN-capable, and its sender gets CNPs, or the rest of its class is capable: switches drop it instead of marking it."

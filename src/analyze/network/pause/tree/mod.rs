@@ -5,6 +5,8 @@
 //! * it holds when that of D begins, or
 //! * it began at most [`REACTION_NS`] before, and is over.
 //!
+//! One that already runs then may [go on](prolonged) because of it: that part of it has this cause.
+//!
 //! A pause of D that follows another one of D on the same link, soon after the end of what caused that one, has the same cause: the queue
 //! had not drained when D released the link.
 //!
@@ -14,6 +16,7 @@
 //! port is not seen: an edge is never certain.
 
 mod cycles;
+mod prolonged;
 mod rows;
 mod topology;
 
@@ -67,7 +70,7 @@ struct Node {
     span: Span,
     stream: usize,
     cause: Option<usize>,
-    /// It has the cause of the pause before it on this link, which is over.
+    /// It has the cause of the pause before it on this link, which is over; or it is the rest of one that ran when its cause began.
     is_again: bool,
     /// The first cause, itself where nothing caused it, and how many are between.
     root: usize,
@@ -102,22 +105,33 @@ fn streams(all: Vec<SourceSpans>, topology: &Topology) -> (Vec<Stream>, Vec<(u16
     (streams, unplaced)
 }
 
-/// All pauses in the order of time, each with its cause.
+/// All pauses in the order of time, each with its cause; those that go on for another reason than they began for are in two parts.
 fn nodes(streams: &[Stream], topology: &Topology) -> Vec<Node> {
-    let mut nodes: Vec<Node> = streams
-        .iter()
-        .enumerate()
-        .flat_map(|(stream, of)| {
-            of.spans.iter().map(move |&span| Node {
-                span,
-                stream,
-                cause: None,
-                is_again: false,
-                root: 0,
-                depth: 0,
-            })
-        })
-        .collect();
+    let new = |stream: usize, span: Span, is_rest: bool| Node {
+        span,
+        stream,
+        cause: None,
+        is_again: is_rest,
+        root: 0,
+        depth: 0,
+    };
+    let all = streams.iter().enumerate();
+    let all = all.flat_map(|(stream, of)| of.spans.iter().map(move |&span| new(stream, span, false)));
+    let nodes = caused(all.collect(), streams, topology);
+    let parts = prolonged::prolonged(&nodes, streams, topology);
+    if parts.iter().all(Option::is_none) {
+        return nodes;
+    }
+    let all = nodes.iter().zip(parts).flat_map(|(&Node { span, stream, .. }, part)| {
+        let end = part.map_or(span.end, |(since, _)| since);
+        let rest = part.map(|(start, frame)| new(stream, Span { start, frame, ..span }, true));
+        [Some(new(stream, Span { end, ..span }, false)), rest].into_iter().flatten()
+    });
+    caused(all.collect(), streams, topology)
+}
+
+/// These pauses in the order of time, each with its cause.
+fn caused(mut nodes: Vec<Node>, streams: &[Stream], topology: &Topology) -> Vec<Node> {
     nodes.sort_unstable_by_key(|node| (node.span.start, node.span.frame, node.stream));
     // The pauses so far, by stream: only the last one of a stream can be a cause.
     let mut last: Vec<Option<usize>> = vec![None; streams.len()];
@@ -148,7 +162,7 @@ fn nodes(streams: &[Stream], topology: &Topology) -> Vec<Node> {
         let soon = |span: Span| began <= span.end.saturating_add(REACTION_NS);
         let before = last[node.stream].filter(|&before| soon(nodes[before].span));
         let again = before.and_then(|before| nodes[before].cause).filter(|&cause| soon(nodes[cause].span));
-        let is_again = cause.is_none() && again.is_some();
+        let is_again = node.is_again || cause.is_none() && again.is_some();
         let cause = cause.or(again);
         let (root, depth) = cause.map_or((at, 0), |cause| (nodes[cause].root, nodes[cause].depth + 1));
         nodes[at] = Node { cause, is_again, root, depth, ..node };

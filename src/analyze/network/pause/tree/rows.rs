@@ -79,7 +79,8 @@ impl TreeInput<'_> {
             let place = topology.place(source.interface, source.sender)?;
             let at =
                 streams.iter().position(|stream| (stream.place, stream.priority) == (place, source.priority));
-            let hosts = Hosts { pausing: topology.addresses(place.by), paused: topology.addresses(place.of) };
+            let [pausing, paused] = [place.by, place.of].map(|end| topology.hosts_at(place.link, end));
+            let hosts = Hosts { pausing, paused };
             let culprits = at.and_then(|at| victims.get(&at)).cloned().unwrap_or_default();
             Some((source, LinkPosition { device: topology.name(place.by), hosts, culprits }))
         });
@@ -156,9 +157,9 @@ impl Share {
 }
 
 impl LinkPosition {
-    /// Whether this is an address of the host that sends the pauses.
-    pub(crate) fn is_of_pausing_host(&self, address: Address) -> bool {
-        self.hosts.pausing.contains(&address)
+    /// Whether packets from one address to another come from the end that sends the pauses: they do not stop them.
+    pub(crate) fn come_from_pausing(&self, src: Address, dst: Address) -> bool {
+        self.hosts.from_paused(src, dst) == Some(false)
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::{
     analyze::{
-        model::{Address, KnownLink, Links},
+        model::{Address, KnownLink, Links, end_of},
         network::neighbors::{Neighbor, Neighbors},
     },
     report::KnownBy,
@@ -192,17 +192,11 @@ impl Topology {
         self.devices.len() - 1
     }
 
-    /// At which end of which link a sender is. Where the addresses of one end only are known, another sender is at the other end.
+    /// At which end of which link a sender is.
     pub(super) fn place(&self, interface: u16, sender: Mac) -> Option<Place> {
         let link = *self.of_interface.get(&interface)?;
         let [a, b] = &self.links.get(link)?.ends;
-        let at_a = match (a.macs.contains(&sender), b.macs.contains(&sender)) {
-            (true, false) => true,
-            (false, true) => false,
-            (false, false) if a.macs.is_empty() != b.macs.is_empty() => a.macs.is_empty(),
-            _ => return None,
-        };
-        let (by, of) = if at_a { (a, b) } else { (b, a) };
+        let (by, of) = if end_of(sender, [&a.macs, &b.macs])? == 0 { (a, b) } else { (b, a) };
         Some(Place { link, by: by.device, of: of.device })
     }
 
@@ -210,6 +204,20 @@ impl Topology {
     pub(super) fn addresses(&self, device: usize) -> Vec<Address> {
         let host = self.devices.get(device).filter(|device| device.is_host == Some(true));
         host.map_or_else(Vec::new, |host| host.addresses.clone())
+    }
+
+    /// The addresses of the hosts at an end of a link: the host's own, or of a switch, those of the hosts that other links join to it.
+    pub(super) fn hosts_at(&self, at: usize, device: usize) -> Vec<Address> {
+        if self.is_host(device) {
+            return self.addresses(device);
+        }
+        let others = self.links.iter().enumerate().filter(|&(other, _)| other != at);
+        let beside = others.filter_map(|(_, link)| match &link.ends {
+            [a, b] if a.device == device => Some(b.device),
+            [a, b] if b.device == device => Some(a.device),
+            _ => None,
+        });
+        beside.flat_map(|device| self.addresses(device)).collect()
     }
 
     /// The addresses of the host with this name.
