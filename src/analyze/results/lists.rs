@@ -413,6 +413,7 @@ impl<'a> Index<'a> {
         let mut sums = std::mem::take(&mut survey.sums);
         let is_wanted = |&(at, flow): &(usize, &Flow)| {
             sums.add(flow, self.connection(at).is_some());
+            sums.copies(at, flow);
             if self.sets_ce(at) {
                 sums.sets_ce(at, flow);
             }

@@ -75,6 +75,27 @@ impl Seen {
     }
 }
 
+/// Copies of some packets of a trace of one place: a mirror of several ports copies all, after its lag.
+pub(super) fn some_copies(&Evidence { head, sums }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    let is_of_mirror = head.capture.learned.copy_lag_ns.is_some() || head.links.len() > 1;
+    if is_of_mirror || sums.copied.is_empty() {
+        return;
+    }
+    let copies = sums.copied.iter().map(|(_, copies)| copies).sum();
+    let flows = sums.copied.len() as u64;
+    let were = if copies == 1 { "was" } else { "were" };
+    let text = format!(
+        "{} of {} {were} recorded twice, in {}: the network duplicated them before the tap, or the capture did",
+        count(copies),
+        several(sums.packets_copied_from, "packet"),
+        several(flows, "flow")
+    );
+    let affected =
+        |&(flow, n): &(usize, u64)| Affected { flow, count: [n, n], time_lost_ns: None, loss_episodes: None };
+    let listed = sums.copied.iter().take(MAX_SLOW).map(affected).collect();
+    say(Seen { flows: (listed, flows), ..Seen::new(copies, text) });
+}
+
 pub(super) fn wrong_icrcs(&Evidence { sums, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
     let (bad, good) = (sums.icrc_bad, sums.icrc_good);
     if bad > 8 && bad > good {
@@ -732,7 +753,10 @@ pub(super) fn cnps_without_marks(&Evidence { head, .. }: &Evidence<'_>, say: &mu
         let near = match cnps_for_losses {
             Some(n) if n >= unmarked => "; all of them come with a NAK: they are sent for losses",
             Some(n) if n > 0 => "; some of them come with a NAK: those are sent for losses",
-            None if cnps_near_nak > 0 => "; some of them come with a NAK: those are sent for losses",
+            None if cnps_near_nak > 0 => "; some of them come with a NAK: those may be sent for losses",
+            _ if cnps_near_nak > 0 => {
+                "; no more of them are near a NAK than chance makes, or few NAKs have one: the packets were marked after the tap"
+            }
             _ => "; no NAK is near: the packets were marked after the tap",
         };
         let text =
