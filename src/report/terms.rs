@@ -485,7 +485,7 @@ terms! {
         UnknownSpeed = "unknown_speed" "the link's speed is not known": "The speed of the link is not known.",
         NotRequested = "not_requested" "it was not asked for": "It was not asked for.",
         UnknownOrder = "unknown_order" "nothing tells which tap packets pass first": "Nothing tells which tap packets pass first: TTLs and times are the same at both, as in two copies of one capture.",
-        UnevenClock = "uneven_clock" "a clock was stepped, or its rate changed": "Timestamps do not fit a linear clock drift: a clock was stepped, or its rate changed.",
+        UnevenClock = "uneven_clock" "times do not fit steady clocks": "Timestamps of the taps do not fit clocks that drift steadily: a clock was stepped, its rate changed, or repeated packets that nothing tells apart were taken for each other.",
         ClocksApart = "clocks_apart" "the clocks of the two directions are apart": "Answers are stamped before the packets that they answer: each direction has a clock of its own, and they are apart.",
         CoarseTimes = "coarse_times" "the capture's clock is too coarse": "The clock of the capture is too coarse for times so short.",
         TooFew = "too_few" "there are too few events to tell": "There are too few events to tell.",

@@ -20,6 +20,7 @@ use crate::{
             copies::Copying,
             history::Histories,
             measured::Measures,
+            ring,
             silence::{DataSilence, PassingSilence, QUIET_NS, RequesterState, Silence, SilenceEnd},
             step::Resolved,
         },
@@ -347,7 +348,9 @@ impl Tracker {
     /// A packet that is recorded again on another link: notes the silence there that it ended, if that may have been a pause.
     #[inline]
     pub(super) fn passes(&mut self, id: FlowId, space: Space, packet: &Facts) {
-        let Some(before) = self.network.passages.pass(id, space, packet) else { return };
+        let sent = self.sent_first(id, space, packet);
+        let passed = (packet, self.number());
+        let Some(before) = self.network.passages.pass(id, (space, sent), passed) else { return };
         let (from, to) = (before.last, packet.time());
         if to.saturating_sub(from) <= QUIET_NS
             || !self.network.pauses.may_have_stopped(before.interface, from, to)
@@ -358,9 +361,19 @@ impl Tracker {
         self.passing_silences.push(silence);
     }
 
+    /// When the transmission of a request that is recorded again was recorded first. That before the latest one of its PSN was sent before
+    /// anything that its sender went back for.
+    fn sent_first(&self, id: FlowId, space: Space, packet: &Facts) -> Option<i64> {
+        let requests = &self.flows.unsettled(id).requests;
+        let sent =
+            requests.seq.ring.get(requests.seq.unwrap(packet.psn())).filter(|_| space == Space::Request)?;
+        let is_replaced = sent.flags & ring::SENT_AGAIN != 0 && sent.fingerprint != packet.fingerprint();
+        Some(if is_replaced { i64::MIN } else { sent.time })
+    }
+
     /// A silence behind the last packet that passed another link.
     fn passing(&self, id: FlowId, before: &Passage, to: i64, is_open: bool) -> PassingSilence {
-        let &Passage { interface, space, path_tag, start, last, last_psn, packets, is_within } = before;
+        let &Passage { interface, space, path_tag, start, last, last_psn, packets, is_within, .. } = before;
         let (waiting, begun) = match space {
             Space::Request => {
                 let requests = &self.flows.unsettled(id).requests;

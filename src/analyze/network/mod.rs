@@ -24,7 +24,7 @@ use interfaces::Interfaces;
 use lldp::Heard;
 use neighbors::Neighbors;
 use other_traffic::OtherTraffic;
-pub(crate) use passages::{Passage, Passages};
+pub(crate) use passages::{Overtaken, Passage, Passages};
 pub use pause::Paused;
 pub(crate) use pause::Ways;
 use pause::{PauseRows, Pauses, Stop};

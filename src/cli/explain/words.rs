@@ -29,7 +29,10 @@ const IN_TEXT: [(&str, &str); 12] = [
         "the order of flows: stalls and NAKs weigh most, on the flow that they stall, then retransmitted and lost packets, then marks. See --sort.",
     ),
     ("before", "the rate of a flow until its first CNP, in the table of congestion: rate_before_bps."),
-    ("after", "the rate of a flow from its first CNP to the last one, in the table of congestion: rate_after_bps."),
+    (
+        "after",
+        "the rate of a flow from its first CNP to the last one, in the table of congestion: rate_after_bps.",
+    ),
     (
         "signals",
         "what tells a receiver of one-sided traffic that data is there: atomics, WRITEs with immediate data, small WRITEs.",

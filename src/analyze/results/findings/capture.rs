@@ -9,7 +9,7 @@ use super::{
     kin::{Kin, Thing},
     sums::Sums,
 };
-use crate::analyze::metric::paths::planes;
+use crate::analyze::{metric::paths::planes, results::lists::LateBehind};
 use crate::report::{
     Affected, CollectiveCause, Congestion, DcbxPort, FlowPath, Head, Incast, MarkedFlow, MrcConnection,
     NotDecoded, OneSided, PathState, Pause, PauseCulprit, PauseViolations, Reason, SlowFlow, Space,
@@ -73,6 +73,34 @@ impl Seen {
             ..Seen::new(count, text)
         }
     }
+}
+
+/// Packets that were in order at one tap, and not at a later one, where the receiver took them for lost.
+pub(super) fn late_between_taps(&Evidence { sums, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    let refused = sums.late_behind.iter().filter(|(_, late)| !late.needless.is_empty());
+    let refused: Vec<_> = refused.collect();
+    let sum = |of: fn(&LateBehind) -> u64| refused.iter().map(|(_, late)| of(late)).sum::<u64>();
+    let [late, naks, again] =
+        [sum(|late| late.packets), sum(|late| late.needless.len() as u64), sum(|late| late.resent)];
+    if naks == 0 {
+        return;
+    }
+    let extent = refused.iter().map(|(_, late)| late.extent).max().unwrap_or(0);
+    let text = format!(
+        "{} of {} came out of order between two taps, by up to {}; {} triggered a NAK: {} retransmitted although nothing was lost",
+        several(late, "packet"),
+        several(refused.len() as u64, "flow"),
+        several(extent.into(), "packet"),
+        count(naks),
+        several(again, "packet")
+    );
+    let affected = |(flow, late): &&(usize, LateBehind)| {
+        let n = late.needless.len() as u64;
+        Affected { flow: *flow, count: [n, n], time_lost_ns: None, loss_episodes: None }
+    };
+    let flows = (refused.iter().map(affected).take(MAX_SLOW).collect(), refused.len() as u64);
+    let frames = refused.first().map_or_else(Vec::new, |(_, late)| late.frames.clone());
+    say(Seen { flows, frames, ..Seen::new(naks, text) });
 }
 
 /// Copies of some packets of a trace of one place: a mirror of several ports copies all, after its lag.

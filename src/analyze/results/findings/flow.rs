@@ -218,11 +218,16 @@ fn untold_episodes(requests: &Stream) -> u64 {
 
 /// The packets of the unexplained episodes that are listed, without those that had arrived; at most what counts say.
 pub(super) fn resent_packets(subject: &Subject<'_>, [least, most]: Bounds) -> Bounds {
-    if least == most {
+    let late = subject.index.late_behind(subject.at).filter(|late| !late.needless.is_empty());
+    if least == most && late.is_none() {
         return [least, most];
     }
-    let of = |episode: &&Episode| episode.packets.saturating_sub(episode.needless);
-    let packets: u64 = subject.episodes(is_unexplained).iter().map(of).sum();
+    let is_told = |episode: &&&Episode| late.is_some_and(|late| late.needless.contains(&episode.first_frame));
+    // Where all had arrived, another finding says so.
+    let is_needed = |episode: &&&Episode| episode.packets > episode.needless;
+    let unexplained = subject.episodes(is_unexplained);
+    let untold = unexplained.iter().filter(|episode| !is_told(episode)).filter(is_needed);
+    let packets: u64 = untold.map(|episode| episode.packets).sum();
     match subject.counts.episodes_not_listed {
         0 => [packets; 2],
         _ => [packets.max(least), most.max(packets)],
@@ -515,6 +520,9 @@ pub(super) fn spurious(_: &Subject<'_>, count: Bounds) -> (String, Vec<u64>) {
 
 pub(super) fn resent(subject: &Subject<'_>, count: Bounds) -> (String, Vec<u64>) {
     let mut episodes = subject.episodes(is_unexplained);
+    if count[0] != subject.counts.requests.retransmits + subject.counts.responses.retransmits {
+        episodes.retain(|episode| episode.packets > episode.needless);
+    }
     episodes.sort_by_key(|episode| Reverse(episode.packets));
     let asked = &subject.counts.responses.triggers;
     let is_of_all = subject.counts.episodes_not_listed > 0 && count[0] == count[1] || episodes.is_empty();

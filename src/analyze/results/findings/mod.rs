@@ -285,6 +285,11 @@ pub static FINDINGS: &[FindingKind] = findings! {
             |flow| flow::exactly(flow::reordered(flow, |reordering| reordering.then_nak)),
             flow::reordering);
 
+    "reorder.between_taps" Error [BothDirections]
+        "Packets passed one tap in order and a later one out of order, and the receiver answered with a NAK: nothing was lost."
+        "multipath (packet spraying, adaptive routing) between the taps needs a receiver that accepts packets out of order: enable that, or use one path per flow"
+        Capture(capture::late_between_taps);
+
     "pause.storm" Error [PauseFrames]
         "A sender kept a priority paused so long that a PFC watchdog would have fired: 200 ms without a break, or as --storm says."
         "check the pausing host first: a stuck NIC, or a receiver that is too slow"

@@ -4,7 +4,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashSet;
 
 use crate::{
-    analyze::{model::Class, table::flow::Flow, track::class::Counts},
+    analyze::{model::Class, results::lists::LateBehind, table::flow::Flow, track::class::Counts},
     icrc::State,
     opcode::Service,
     report::{self, IpId},
@@ -31,6 +31,8 @@ pub(crate) struct Sums {
     /// Flows of which some packets were recorded twice, and not most of them: by their places, with the number of copies, and all their packets.
     pub(super) copied: Vec<(usize, u64)>,
     pub(super) packets_copied_from: u64,
+    /// Flows with packets that were overtaken between two taps, by their places.
+    pub(in crate::analyze::results) late_behind: Vec<(usize, LateBehind)>,
     /// Packets that their senders marked themselves, those of them that are control packets, and the flows.
     pub(super) marked_by_senders: u64,
     pub(super) control_by_senders: u64,
