@@ -129,6 +129,19 @@ problems! {
         /// What the decompressor says.
         reason: String,
     } "capture.compressed" "the compressed data is damaged: {reason}";
+    /// The file is a part of a capture, and those before it were not given.
+    PartsMissing {
+        /// How many, by the numbers of their names.
+        missing: u64,
+    } "capture.parts_missing" "files of the capture before this one were not given ({missing} by the numbers of their names): their packets are missing here";
+}
+
+impl Problem {
+    /// Whether this is the text of files that were not given.
+    pub(crate) fn is_of_missing_parts(text: &str) -> bool {
+        let whole = Problem::PartsMissing { missing: 0 }.to_string();
+        whole.split_once('(').is_some_and(|(begin, _)| text.starts_with(begin))
+    }
 }
 
 impl fmt::Display for Damage {

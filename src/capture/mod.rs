@@ -67,7 +67,7 @@ pub use options::Options;
 pub use packed::{Packed, Packing};
 pub use parts::{Cursor, Part, Parts};
 pub use reader::{Reader, open, open_with};
-pub use series::{ClockOffset, Series, parts_of_one};
+pub use series::{ClockOffset, Series, parts_by_content, parts_of_one};
 pub use whole::{Temporary, WholeFile, remove_unfinished};
 pub use writer::{Writer, create};
 

@@ -12,7 +12,9 @@ use super::options::Options;
 use super::parts::{Cursor, Parts};
 use super::place::Place;
 use super::window::{Input, Plain, Refill, Shrunk};
-use super::{Compression, Error, ErrorKind, FrameOption, Info, Record, Source, Time, compressed, sniff};
+use super::{
+    Compression, Error, ErrorKind, FrameOption, Info, Problem, Record, Source, Time, compressed, sniff,
+};
 use crate::prefetch;
 
 /// Opens the capture at `path`; `-` is standard input.
@@ -101,6 +103,11 @@ impl Reader {
     #[inline(always)]
     pub(super) fn shared(&self, place: Place) -> SharedRecord<'_> {
         SharedRecord { record: self.record(place), place: Some((self.input.buffer(), place.at)) }
+    }
+
+    /// Something is wrong with what should be before its first frame.
+    pub(super) fn lacks(&mut self, problem: Problem) {
+        self.info.damaged(0, problem, 0, false);
     }
 
     /// What is known of the file, which is closed.

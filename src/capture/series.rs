@@ -5,13 +5,13 @@ mod parts;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
-pub use parts::parts_of_one;
+pub use parts::{parts_by_content, parts_of_one};
 
 use super::place::Place;
 use super::reader::InMemory;
 use super::{
-    Cursor, Error, FrameOption, Info, Interface, MAX_PROBLEMS, Parts, Reader, Record, SharedRecord, Source,
-    open,
+    Cursor, Error, FrameOption, Info, Interface, MAX_PROBLEMS, Parts, Problem, Reader, Record, SharedRecord,
+    Source, open,
 };
 
 /// [`Info`] is updated after so many frames.
@@ -273,7 +273,11 @@ impl Series {
                 return Err(error);
             }
         };
-        self.read.push(std::mem::replace(&mut self.reader, reader).into_info());
+        let before = std::mem::replace(&mut self.reader, reader).into_info();
+        if let Some(missing) = parts::missing_between(Path::new(&before.name), &next) {
+            self.reader.lacks(Problem::PartsMissing { missing });
+        }
+        self.read.push(before);
         self.numbers.clear();
         self.is_plain = false;
         Ok(true)

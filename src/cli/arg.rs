@@ -24,7 +24,7 @@ pub(super) struct RocePorts(dissect::Options);
 #[derive(Debug, Args)]
 struct TypedPorts {
     /// UDP destination port of RoCEv2; a second one may follow.
-    #[arg(long, value_name = "PORT", value_delimiter = ',', num_args = 1, default_values_t = [ROCE_PORT])]
+    #[arg(long, value_name = "PORT", value_delimiter = ',', num_args = 1, default_values_t = [ROCE_PORT], value_parser = within(1..=u16::MAX))]
     roce_port: Vec<u16>,
     /// UDP destination port of a tunnel, and what it is: 8473=vxlan; also vxlan-gpe, geneve, gue, gre, mpls, tzsp, ethernet. At most four. Those
     /// of IANA are known.

@@ -79,8 +79,8 @@ impl Config {
     }
 
     fn parse(path: PathBuf, text: &str, all: &Command) -> anyhow::Result<Config> {
-        let entries: Entries =
-            toml::from_str(text).map_err(|error| anyhow!("{}", error.to_string().trim_end()))?;
+        let entries: Entries = toml::from_str(text)
+            .map_err(|error| anyhow!("{}", super::input::indented(error.to_string().trim_end())))?;
         let mut config = Config { path, options: Vec::new(), commands: BTreeMap::new() };
         let commands: Vec<&Command> =
             all.get_subcommands().filter(|command| !command.is_hide_set()).collect();

@@ -80,7 +80,8 @@ impl GateArgs {
         if let Some(path) = &self.rules {
             let name = path.display();
             let text = input::text(path).with_context(|| name.to_string())?;
-            rules = Rule::from_toml(&text).map_err(|error| anyhow!("{name}: {error}"))?;
+            rules = Rule::from_toml(&text)
+                .map_err(|error| anyhow!("{name}: {}", input::indented(&error.to_string())))?;
         }
         for text in texts {
             rules.push(Rule::parse(text).map_err(|error| anyhow!("rule: {error}"))?);

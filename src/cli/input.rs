@@ -71,6 +71,25 @@ impl Joining {
         Ok(captures)
     }
 
+    /// Says which captures that are read apart may be parts of one, by their content.
+    pub(super) fn hint(&self, captures: &[PartFiles]) {
+        if self.separate || captures.len() < 2 {
+            return;
+        }
+        let pairs = capture::parts_by_content(captures);
+        if let Some([before, next]) = pairs.first() {
+            let more = match pairs.len() {
+                1 => String::new(),
+                n => format!(", and {} more go on so", n - 1),
+            };
+            say(format_args!(
+                "{} begins where {} ends, with the next PSN of a flow{more}: these may be parts of one capture; --merge reads them as one trace",
+                next.display(),
+                before.display()
+            ));
+        }
+    }
+
     /// [`captures`](Joining::captures) of a command that reads one.
     pub(super) fn one(&self, paths: &[PathBuf]) -> anyhow::Result<PartFiles> {
         let mut captures = self.captures(paths)?;
@@ -106,8 +125,11 @@ fn in_directory(path: &Path) -> io::Result<Vec<PathBuf>> {
         for entry in fs::read_dir(path)? {
             let entry = entry?.path();
             let name = entry.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            // `tcpdump -C` puts a number behind the extension.
-            let is_capture = Format::of_name(name.trim_end_matches(|c: char| c.is_ascii_digit())).is_some();
+            // `tcpdump -C` puts a number behind the extension, logrotate one behind a dot; both may be compressed after that.
+            let plain = name.strip_suffix(".gz").or(name.strip_suffix(".zst")).unwrap_or(&name);
+            let stem = plain.trim_end_matches(|c: char| c.is_ascii_digit());
+            let is_capture =
+                [stem, stem.trim_end_matches('.')].iter().any(|name| Format::of_name(name).is_some());
             if is_capture && entry.is_file() && !name.starts_with('.') {
                 found.push(entry);
             }
@@ -181,6 +203,11 @@ pub(super) fn streamed(path: &Path) -> io::Result<Option<Streamed>> {
             Ok(None)
         }
     }
+}
+
+/// An error of several lines: those behind the first one are of the same message.
+pub(super) fn indented(error: &str) -> String {
+    error.trim_end().replace('\n', "\n  ")
 }
 
 /// How long texts may be that are read at once.

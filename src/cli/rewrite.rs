@@ -162,6 +162,13 @@ impl Rewrite {
                 text.push_str("; UDP source ports were left, since a stream cannot be read twice");
             }
             super::say(format_args!("{text}"));
+            if self.anonymize && !self.zero_payload {
+                super::say(format_args!(
+                    "payload stays as it was: what it says of addresses, keys and names is still there, and what reads it \
+                     (`collectives`, `nvme`, `commands`) finds addresses and keys in it that headers no longer have; \
+                     --zero-payload replaces it"
+                ));
+            }
         }
         Ok(if info.problem_count > 0 { Outcome::Failed } else { Outcome::Done })
     }

@@ -37,7 +37,10 @@ impl Merging {
         let captures = self.joining.captures(paths)?;
         Ok(match self.merge {
             true => vec![captures],
-            false => captures.into_iter().map(|parts| vec![parts]).collect(),
+            false => {
+                self.joining.hint(&captures);
+                captures.into_iter().map(|parts| vec![parts]).collect()
+            }
         })
     }
 }

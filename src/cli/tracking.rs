@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError, atomic::Ordering};
 use clap::Args;
 
 use super::{
-    arg::{self, Check, RocePorts},
+    arg::{self, Check, RocePorts, within},
     input::{self, Progress, STOP, describe},
     say,
     trace::Captures,
@@ -66,7 +66,7 @@ pub(super) struct Tracking {
     max_memory: u64,
     /// The number of flows that are kept at a time. Beyond it, the flow that has been silent longest is evicted. Never more
     /// than fit into --max-memory.
-    #[arg(long, value_name = "N", default_value_t = Options::default().max_flows)]
+    #[arg(long, value_name = "N", default_value_t = Options::default().max_flows, value_parser = within(1..=usize::MAX))]
     max_flows: usize,
     /// How late the network may deliver a packet. A packet that comes within this time after a later one counts as reordered,
     /// not as retransmitted, unless there is better evidence.

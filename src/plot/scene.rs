@@ -79,6 +79,7 @@ const BLUE: Colour = (0, 114, 178);
 const GREEN: Colour = (0, 129, 94);
 const VERMILION: Colour = (213, 94, 0);
 const RED: Colour = (192, 0, 32);
+const MAGENTA: Colour = (208, 0, 144);
 const GREY: Colour = (138, 147, 156);
 const VIOLET: Colour = (106, 61, 154);
 const OCHRE: Colour = (168, 123, 0);
@@ -186,7 +187,7 @@ const LOOKS: [(&str, Colour, Form); 17] = [
     ("rnr", (154, 91, 0), Form::Points),
     ("cnp", VIOLET, Form::Edge),
     ("ce", OCHRE, Form::Points),
-    ("lost-before", RED, Form::Gap),
+    ("lost-before", MAGENTA, Form::Gap),
     ("lost", GREY, Form::Gap),
     ("lost-after", BLACK, Form::Start),
 ];

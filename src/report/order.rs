@@ -78,8 +78,9 @@ impl Sort {
     }
 }
 
-/// How much trouble a flow is in. A queue pair that gave up, NAKs that end the connection and timeouts weigh most, for they stall it; then packets that
-/// were retransmitted or surely lost; then late and marked packets. A flow without trouble has 0.
+/// How much trouble a flow is in. A queue pair that gave up, NAKs that end the connection, timeouts, and NAKs that were answered weigh
+/// most, for they stall it; then packets that were retransmitted or surely lost; then late and marked packets. NAKs weigh little on the flow
+/// that carries them, where the one that they answer was captured. A flow without trouble has 0.
 pub fn trouble(flow: &Flow) -> u64 {
     // A report may come from a stranger's file: sums saturate.
     let weigh = |all: &[(u64, u64)]| {
@@ -89,17 +90,20 @@ pub fn trouble(flow: &Flow) -> u64 {
         let lost = stream.losses.on_network().map_or(0, |[least, _]| least);
         weigh(&[
             (100, stream.triggers.timeout),
+            (100, stream.triggers.nak),
+            (100, stream.triggers.rnr),
             (10, stream.retransmits),
             (10, lost),
             (1, stream.out_of_order),
             (1, stream.ambiguous),
         ])
     };
+    let of_nak = if flow.connection.is_some() { 1 } else { 100 };
     weigh(&[
         (1000, flow.naks.fatal()),
         (1000, (flow.gave_up.is_some() || flow.unanswered_tries.is_some()).into()),
-        (100, flow.naks.psn_sequence_error),
-        (100, flow.rnr_naks),
+        (of_nak, flow.naks.psn_sequence_error),
+        (of_nak, flow.rnr_naks),
         (1, stream(&flow.requests)),
         (1, stream(&flow.responses)),
         (10, flow.icrc.bad),

@@ -211,7 +211,7 @@ terms! {
     Class {
         Ambiguous = "ambiguous": "Late: either overtaken on its way to the tap, or retransmitted. The capture does not tell which.",
         BeforeStart = "before_start" "before start": "Before the first PSN seen: the capture began in the middle.",
-        CaptureDuplicate = "capture_duplicate" "capture duplicate": "One transmission that was recorded twice.",
+        CaptureDuplicate = "capture_duplicate" "capture duplicate": "One transmission that was recorded twice, by what captures, or since the network duplicated it before the tap.",
         Corrupt = "corrupt": "Its ICRC, or its IP header's checksum, is wrong.",
         First = "first": "The first packet of the flow: nothing before it counts as missing.",
         LateOriginal = "late_original" "late original": "Out of order: overtaken on its way to the tap by a packet that was sent later.",
@@ -485,7 +485,7 @@ terms! {
         UnknownSpeed = "unknown_speed" "the link's speed is not known": "The speed of the link is not known.",
         NotRequested = "not_requested" "it was not asked for": "It was not asked for.",
         UnknownOrder = "unknown_order" "nothing tells which tap packets pass first": "Nothing tells which tap packets pass first: TTLs and times are the same at both, as in two copies of one capture.",
-        UnevenClock = "uneven_clock" "a clock was stepped, or its rate changed": "Timestamps do not fit a linear clock drift: a clock was stepped, or its rate changed.",
+        UnevenClock = "uneven_clock" "times do not fit steady clocks": "Timestamps of the taps do not fit clocks that drift steadily: a clock was stepped, its rate changed, or repeated packets that nothing tells apart were taken for each other.",
         ClocksApart = "clocks_apart" "the clocks of the two directions are apart": "Answers are stamped before the packets that they answer: each direction has a clock of its own, and they are apart.",
         CoarseTimes = "coarse_times" "the capture's clock is too coarse": "The clock of the capture is too coarse for times so short.",
         TooFew = "too_few" "there are too few events to tell": "There are too few events to tell.",

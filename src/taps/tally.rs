@@ -286,7 +286,8 @@ impl Tally {
             way.ttl_lower[side] += u64::from(here.ttl < other.ttl);
         }
         *way.hops.entry(i16::from(a.ttl) - i16::from(b.ttl)).or_default() += 1;
-        if a.dscp != b.dscp {
+        // One that re-marks writes the checksum anew: a wrong one shows that the DSCP was damaged.
+        if a.dscp != b.dscp && a.is_ip_right && b.is_ip_right {
             flow.counts.dscp_changed += 1;
             *way.dscp_changes.entry([a.dscp, b.dscp]).or_default() += 1;
         }

@@ -117,6 +117,14 @@ fn soft_roce_pairs_show_what_befell_each_packet() {
     assert!(events > 26_000, "{events} losses, duplicates and late packets");
 }
 
+/// A DSCP of which a bit was flipped is not re-marked: the checksum of its header is wrong.
+#[test]
+fn a_damaged_dscp_is_no_re_marking() {
+    let diff = diff(&["corrupt_rc_write-A.pcap.zst", "corrupt_rc_write-B.pcap.zst"]);
+    let mut ways = diff.segments.iter().flat_map(|segment| &segment.directions);
+    assert!(ways.all(|way| way.dscp_changes.is_empty()));
+}
+
 /// Taps in the other order are the same comparison, seen from the other end.
 #[test]
 fn order_of_files_does_not_matter() {

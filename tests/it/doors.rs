@@ -343,3 +343,45 @@ fn several_flows_with_the_same_ends_are_not_chosen_from() {
     assert_eq!(find_flow(&report, "2"), Ok(2));
     assert!(find_flow(&report, "10.0.0.1,10.0.0.2,0x99").unwrap_err().starts_with("no flow from"));
 }
+
+fn ids(report: &Value) -> Vec<&str> {
+    report["findings"].as_array().unwrap().iter().map(|finding| finding["id"].as_str().unwrap()).collect()
+}
+
+/// Episodes that prove nothing are in a finding, beside those of timeouts, of a receiver that was not ready, or of what had arrived.
+#[test]
+fn no_finding_hides_the_other_episodes_of_its_flow() {
+    let report = json(&["analyze", "--json", "tests/data/doors/late_behind_and_rnr.pcap.zst"]);
+    let ids = ids(&report);
+    for id in ["rnr", "retransmit.spurious", "retransmit.unexplained"] {
+        assert!(ids.contains(&id), "{id}: {ids:?}");
+    }
+    // The flow that suffers comes before the one that answers with NAKs.
+    let trouble = |flow: &Value| flow["requests"]["retransmits"].as_u64().unwrap() > 0;
+    let text = ended(cli().args(["analyze", "tests/data/doors/late_behind_and_rnr.pcap.zst"])).1;
+    let rows = text.lines().skip_while(|line| !line.starts_with("Flows")).skip(2);
+    let first: usize =
+        rows.map(|row| row.split_whitespace().next().unwrap().parse().unwrap()).next().unwrap();
+    assert!(trouble(&report["flows"][first]), "{text}");
+}
+
+/// Both taps together show what the one at the receiver shows: packets were late between them, and nothing was lost.
+#[test]
+fn two_taps_show_packets_that_were_late_between_them() {
+    let files = ["tests/data/doors/late_between-A.pcap.zst", "tests/data/doors/late_between-B.pcap.zst"];
+    let merged = json(&["analyze", "--json", "--merge", files[0], files[1]]);
+    let all = ids(&merged);
+    assert!(all.contains(&"reorder.between_taps") && !all.contains(&"retransmit.unexplained"), "{all:?}");
+    let behind = json(&["analyze", "--json", files[1]]);
+    assert!(ids(&behind).contains(&"reorder.nak"));
+}
+
+/// CNPs that are beside NAKs no more often than chance makes are not for losses.
+#[test]
+fn chance_is_no_cause_of_cnps() {
+    let report = json(&["analyze", "--json", "tests/data/doors/cnps_beside_naks.pcap.zst"]);
+    let congestion = &report["congestion"];
+    assert_eq!(congestion["cnps_near_nak"], 1);
+    assert_eq!(congestion["cnps_for_losses"], 0);
+    assert_eq!(congestion["cnps_unmarked"], congestion["cnps"]);
+}

@@ -452,6 +452,61 @@ fn only_parts_of_one_capture_are_joined() {
         ("h2-1.pcap", SECOND + 5, 100..200),
     ];
     assert_eq!(groups(&two), [["h1-0.pcap", "h1-1.pcap"], ["h2-0.pcap", "h2-1.pcap"]]);
+    // A file without a frame, as a capture leaves it that ends; of two hosts, one may have had no traffic.
+    let ended = [("x.pcap0", 0, 0..100), ("x.pcap1", SECOND / 10, 100..200), ("x.pcap2", 0, 0..0)];
+    assert_eq!(groups(&ended), [["x.pcap0", "x.pcap1", "x.pcap2"]]);
+    assert_eq!(groups(&[ended[2].clone(), ended[0].clone()]), [["x.pcap0", "x.pcap2"]]);
+    let ended = [("e_0.pcap", 0, 0..100), ("e_1.pcap", SECOND / 10, 100..200), ("e_2.pcap", 0, 0..0)];
+    assert_eq!(groups(&ended), [["e_0.pcap", "e_1.pcap", "e_2.pcap"]]);
+    assert_eq!(
+        groups(&[("leaf1.pcap", 0, 0..100), ("leaf2.pcap", 0, 0..0)]),
+        [["leaf1.pcap"], ["leaf2.pcap"]]
+    );
+}
+
+/// Parts that were not given are said where packets are missing as numbers of names are; a clock's numbers leave out some everywhere.
+#[test]
+fn a_part_that_is_missing_is_said() {
+    const SECOND: i64 = 1_000_000_000;
+    let directory = Scratch::new("missing");
+    let said = |files: &[(&str, i64, std::ops::Range<u32>)]| {
+        let paths: Vec<PathBuf> = files.iter().map(|(name, ..)| directory.join(name)).collect();
+        for ((_, from, psns), path) in files.iter().zip(&paths) {
+            let _ = fs::remove_file(path);
+            sends(path, *from, 1_000_000, psns.clone());
+        }
+        let report = json_of(&["analyze", "--json"], &strings(&paths));
+        report["capture"]["problems"].as_array().map_or(0, Vec::len)
+    };
+    assert_eq!(said(&[("p_0.pcap", 0, 0..100), ("p_2.pcap", SECOND / 2, 150..200)]), 1);
+    assert_eq!(said(&[("p_0.pcap", 0, 0..100), ("p_1.pcap", SECOND / 2, 150..200)]), 0);
+    assert_eq!(said(&[("t_1805.pcap", 0, 0..100), ("t_1810.pcap", SECOND / 2, 100..200)]), 0);
+}
+
+#[test]
+fn captures_that_go_on_in_one_another_are_named() {
+    let directory = Scratch::new("go_on");
+    let paths = ["00_cap.pcap", "01_cap.pcap"].map(|name| directory.join(name));
+    sends(&paths[0], 0, 1_000_000, 0..100);
+    sends(&paths[1], 100_000_000, 1_000_000, 100..200);
+    let files = paths.each_ref().map(|path| path.to_str().unwrap());
+    let error = |args: &[&str]| run(&directory, args).2;
+    assert!(error(&["analyze", files[0], files[1]]).contains("may be parts of one capture"));
+    assert!(!error(&["analyze", "--merge", files[0], files[1]]).contains("may be parts"));
+    assert!(!error(&["analyze", "--separate", files[0], files[1]]).contains("may be parts"));
+}
+
+#[test]
+fn parts_with_numbers_behind_are_captures_of_a_directory() {
+    let directory = Scratch::new("numbered");
+    let folder = directory.join("rotated");
+    fs::create_dir(&folder).unwrap();
+    sends(&directory.join("x.pcap"), 0, 1_000_000, 0..10);
+    for name in ["cap.pcap0", "cap.pcap.1", "other.txt"] {
+        fs::copy(directory.join("x.pcap"), folder.join(name)).unwrap();
+    }
+    let report = json_of(&["analyze", "--json", "--separate"], &strings(&[folder]));
+    assert_eq!(report["reports"].as_array().map(Vec::len), Some(2));
 }
 
 #[test]

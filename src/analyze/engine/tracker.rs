@@ -21,6 +21,7 @@ use crate::{
             history::Histories,
             measured::Measures,
             response::{Requester, Responses},
+            ring,
             silence::{DataSilence, PassingSilence, QUIET_NS, RequesterState, Silence, SilenceEnd},
             step::Resolved,
         },
@@ -348,7 +349,9 @@ impl Tracker {
     /// A packet that is recorded again on another link: notes the silence there that it ended, if that may have been a pause.
     #[inline]
     pub(super) fn passes(&mut self, id: FlowId, space: Space, packet: &Facts) {
-        let Some(before) = self.network.pass(id, space, packet) else { return };
+        let sent = self.sent_first(id, space, packet);
+        let passed = (packet, self.number());
+        let Some(before) = self.network.pass(id, (space, sent), passed) else { return };
         let (from, to) = (before.last, packet.time());
         if to.saturating_sub(from) <= QUIET_NS
             || !self.network.pauses.may_have_stopped(before.interface, from, to)
@@ -357,6 +360,16 @@ impl Tracker {
         }
         let silence = self.passing(id, &before, to, false);
         self.passing_silences.push(silence);
+    }
+
+    /// When the transmission of a request that is recorded again was recorded first. That before the latest one of its PSN was sent before
+    /// anything that its sender went back for.
+    fn sent_first(&self, id: FlowId, space: Space, packet: &Facts) -> Option<i64> {
+        let requests = &self.flows.unsettled(id).requests;
+        let sent =
+            requests.seq.ring.get(requests.seq.unwrap(packet.psn())).filter(|_| space == Space::Request)?;
+        let is_replaced = sent.flags & ring::SENT_AGAIN != 0 && sent.fingerprint != packet.fingerprint();
+        Some(if is_replaced { i64::MIN } else { sent.time })
     }
 
     /// A silence behind the last packet that passed another link.

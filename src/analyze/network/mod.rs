@@ -24,7 +24,7 @@ use interfaces::Interfaces;
 use lldp::Heard;
 use neighbors::Neighbors;
 use other_traffic::OtherTraffic;
-pub(crate) use passages::{Passage, Passages};
+pub(crate) use passages::{Overtaken, Passage, Passages};
 pub use pause::Paused;
 pub(crate) use pause::Ways;
 use pause::{PacketsAt, PauseRows, Pauses, Stop};
@@ -125,15 +125,21 @@ impl Network {
         self.pauses.sent_by(packet.interface(), src, dst)
     }
 
-    /// A packet of requests or READ data that was recorded again. Returns what was known of its flow there before.
+    /// A packet of requests or READ data that was recorded again in this frame, and when it was recorded first, of requests. Returns what was
+    /// known of its flow there before.
     #[inline]
-    pub(crate) fn pass(&mut self, flow: FlowId, space: Space, packet: &Facts) -> Option<Passage> {
+    pub(crate) fn pass(
+        &mut self,
+        flow: FlowId,
+        (space, sent): (Space, Option<i64>),
+        (packet, frame): (&Facts, u64),
+    ) -> Option<Passage> {
         let Network { passages, pauses, .. } = self;
         let from = || {
             let (src, dst) = packet.source().zip(packet.destination())?;
             pauses.sent_by(packet.interface(), src, dst)
         };
-        passages.pass(flow, space, packet, from)
+        passages.pass(flow, (space, sent), (packet, frame), from)
     }
 
     fn packets(&self, flow: FlowId, (interface, priority): (u16, u8)) -> PacketsAt {

@@ -21,6 +21,9 @@ const MAX_FLOWS: usize = 1 << 20;
 
 /// Flows whose acknowledgements are kept, in a capture with pauses: by link, 384 bytes each.
 const MAX_ANSWERED: usize = 1 << 12;
+/// Overtaken packets that are kept of a flow, and of all.
+const MAX_OVERTAKEN: usize = 256;
+const MAX_ALL_OVERTAKEN: usize = 1 << 18;
 /// The last acknowledgements on a link that are kept: more than come between the end of a pause and that of a silence.
 const KEPT: usize = 16;
 
@@ -56,6 +59,18 @@ pub(crate) struct Passage {
     pub(crate) packets: u64,
     /// The last packet is not the end of a message.
     pub(crate) is_within: bool,
+    /// The highest PSN, and when it was recorded first, elsewhere.
+    highest: (Psn, i64),
+}
+
+/// A packet of requests that was overtaken on its way to another link: what was sent behind it passed there before.
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
+pub(crate) struct Overtaken {
+    pub(crate) psn: Psn,
+    pub(crate) frame: u64,
+    pub(crate) time: i64,
+    /// So many PSNs had passed before it, at most.
+    pub(crate) extent: u32,
 }
 
 /// All of them, by the number of the flow.
@@ -68,12 +83,16 @@ pub(crate) struct Passages {
     /// Other links that were kept so far, of all flows.
     kept: usize,
     answers: HashMap<FlowId, Vec<Answers>, RandomState>,
+    /// Of flows that have any: the first packets, and how many there are.
+    overtaken: HashMap<FlowId, (Vec<Overtaken>, u64), RandomState>,
+    kept_overtaken: usize,
 }
 
 impl Passages {
     /// A flow begins on this interface.
     pub(super) fn begin(&mut self, FlowId(flow): FlowId, interface: u16, from: Option<u8>) {
         self.answers.remove(&FlowId(flow));
+        self.overtaken.remove(&FlowId(flow));
         let at = flow as usize;
         if at >= self.first.len() && at < MAX_FLOWS {
             self.first.resize(at + 1, (0, None));
@@ -109,6 +128,7 @@ impl Passages {
         self.first.capacity() * size_of::<(u16, Option<u8>)>()
             + self.others.capacity() * size_of::<Vec<Passage>>()
             + self.kept * size_of::<Passage>()
+            + self.kept_overtaken * size_of::<Overtaken>()
             + self.answers.len() * (size_of::<Answers>() + KEPT * size_of::<Answer>())
     }
 
@@ -147,17 +167,22 @@ impl Passages {
         link.last.iter().rev().find(|last| last.time <= until).map(|last| last.done)
     }
 
-    /// A packet of requests or READ data that was recorded again. Returns what was known of its flow there before.
-    /// `from`: the end of the link that sent it.
+    /// The packets of each flow that were overtaken on their way to another link: the first ones, and how many.
+    pub(crate) fn overtaken(&self) -> impl Iterator<Item = (FlowId, &[Overtaken], u64)> {
+        self.overtaken.iter().map(|(&flow, (first, n))| (flow, &first[..], *n))
+    }
+
+    /// A packet of requests or READ data that was recorded again, `sent`: when it was recorded first, of requests. Returns what was known of
+    /// its flow there before. `from`: the end of the link that sent it.
     pub(super) fn pass(
         &mut self,
         FlowId(flow): FlowId,
-        space: Space,
-        packet: &Facts,
+        (space, sent): (Space, Option<i64>),
+        (packet, frame): (&Facts, u64),
         from: impl FnOnce() -> Option<u8>,
     ) -> Option<Passage> {
         let (interface, shape) = (packet.interface(), packet.opcode().shape());
-        let Passages { first, others, kept, .. } = self;
+        let Passages { first, others, kept, overtaken, kept_overtaken, .. } = self;
         let at = flow as usize;
         if first.get(at)?.0 == interface {
             return None;
@@ -176,6 +201,7 @@ impl Passages {
             last_psn: packet.psn(),
             packets: 1,
             is_within: !shape.ends,
+            highest: (packet.psn(), sent.unwrap_or(packet.time())),
         };
         let known = others.iter_mut().find(|known| (known.interface, known.space) == (interface, space));
         let Some(known) = known else {
@@ -185,7 +211,17 @@ impl Passages {
             }
             return None;
         };
-        let Passage { start, packets, from, .. } = *known;
-        Some(std::mem::replace(known, Passage { start, packets: packets + 1, from, ..now }))
+        let Passage { start, packets, from, highest, .. } = *known;
+        let behind = highest.0.distance_from(packet.psn());
+        if behind > 0 && sent.is_some_and(|sent| sent < highest.1) && *kept_overtaken < MAX_ALL_OVERTAKEN {
+            let (all, n) = overtaken.entry(FlowId(flow)).or_default();
+            *n += 1;
+            if all.len() < MAX_OVERTAKEN {
+                *kept_overtaken += 1;
+                all.push(Overtaken { psn: packet.psn(), frame, time: packet.time(), extent: behind as u32 });
+            }
+        }
+        let highest = if behind > 0 { highest } else { now.highest };
+        Some(std::mem::replace(known, Passage { start, packets: packets + 1, from, highest, ..now }))
     }
 }

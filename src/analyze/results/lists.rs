@@ -4,7 +4,7 @@
 use std::{
     borrow::Cow,
     cmp::Reverse,
-    collections::{HashMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     hash::BuildHasher,
     sync::OnceLock,
 };
@@ -22,12 +22,14 @@ use crate::{
     analyze::{
         engine::{Retired, Tracker},
         metric::{bit_rate, named::Named, paths::BehindTap},
-        model::FlowId,
+        model::{Class, FlowId, Trigger},
+        network::Overtaken,
         packet::key::Key,
         table::flow::{Flow, REQUESTS, RESPONSES},
-        track::request::Episode,
+        track::{class::Place, request::Episode},
     },
     report::{self, List, Reason, Visibility},
+    wire::Psn,
 };
 
 /// Flows, connections and episodes in the report's order.
@@ -64,6 +66,8 @@ pub(crate) struct Index<'a> {
     applications: OnceLock<HashMap<usize, Application>>,
     /// What paths show of packets that were taken for lost behind the tap.
     behind_tap: OnceLock<HashMap<usize, BehindTap>>,
+    /// What a later tap shows of packets that were overtaken on their way to it, by the flow's place.
+    overtaken: OnceLock<BTreeMap<usize, LateBehind>>,
     /// What each flow in memory lost on the network, by its number. It is made when the first metric asks.
     lost: OnceLock<Vec<Option<report::Bounds>>>,
 }
@@ -102,6 +106,7 @@ impl<'a> Index<'a> {
             queues: OnceLock::new(),
             applications: OnceLock::new(),
             behind_tap: OnceLock::new(),
+            overtaken: OnceLock::new(),
             lost: OnceLock::new(),
         };
         // The sort keys are copied side by side, for flows lie far apart in memory. Most flows are in order of time already,
@@ -155,6 +160,19 @@ impl<'a> Index<'a> {
     /// What the paths of flows show of packets that were taken for lost behind the tap.
     pub(super) fn set_behind_tap(&self, known: HashMap<usize, BehindTap>) {
         self.behind_tap.get_or_init(|| known);
+    }
+
+    /// What a later tap shows of packets that were overtaken on their way to it.
+    pub(super) fn set_overtaken<'b>(&self, known: impl Iterator<Item = (usize, &'b [Overtaken], u64)>) {
+        let of = |(at, packets, n): (usize, &[Overtaken], u64)| {
+            (at, LateBehind::of(packets, n, self.episodes_at(at)))
+        };
+        self.overtaken.get_or_init(|| known.map(of).collect());
+    }
+
+    /// What a later tap shows of the flow's packets that were overtaken on their way to it.
+    pub(super) fn late_behind(&self, at: usize) -> Option<&LateBehind> {
+        self.overtaken.get()?.get(&at)
     }
 
     /// Takes back the losses behind the tap that the flow's paths show to be none.
@@ -421,12 +439,15 @@ impl<'a> Index<'a> {
         let mut sums = std::mem::take(&mut survey.sums);
         let is_wanted = |&(at, flow): &(usize, &Flow)| {
             sums.add(flow, self.connection(at).is_some());
+            sums.copies(at, flow);
             if self.sets_ce(at) {
                 sums.sets_ce(at, flow);
             }
             Survey::looks_at(flow)
         };
         self.each_of(is_wanted, |at, flow| survey.flow(at, flow, self));
+        let late = self.overtaken.get().into_iter().flatten();
+        sums.late_behind = late.map(|(&at, late)| (at, late.clone())).collect();
         survey.sums = sums;
         survey
     }
@@ -441,6 +462,47 @@ impl<'a> Index<'a> {
         let own = episodes_of(self.flow(at)).iter().filter(move |episode| !(episode.is_of_data && has_peer));
         let asking = self.peer(at).map(|peer| episodes_of(self.flow(peer)));
         own.chain(asking.into_iter().flatten().filter(|episode| episode.is_of_data))
+    }
+}
+
+/// Packets of a flow's requests that were overtaken between two taps.
+#[derive(Clone, Debug)]
+pub(crate) struct LateBehind {
+    pub(crate) packets: u64,
+    /// PSNs by which one was late, at most.
+    pub(crate) extent: u32,
+    /// Frames of the first ones.
+    pub(crate) frames: Vec<u64>,
+    /// Episodes that began since the receiver took such a packet for lost, by their first frames, and what was retransmitted in them.
+    pub(crate) needless: Vec<u64>,
+    pub(crate) resent: u64,
+}
+
+impl LateBehind {
+    fn of<'a>(late: &[Overtaken], packets: u64, episodes: impl Iterator<Item = &'a Episode>) -> LateBehind {
+        const FRAMES: usize = 8;
+        /// An answer to it may pass the tap before it does.
+        const SOON_NS: i64 = 1_000_000_000;
+        let is_it = |episode: &&Episode| {
+            let asked = Psn((episode.asked.unwrap_or(episode.x) & 0xff_ffff) as u32);
+            episode.trigger == Trigger::Nak
+                && !(episode.certain && episode.place == Some(Place::Downstream))
+                && late
+                    .iter()
+                    .any(|one| one.psn == asked && one.time.abs_diff(episode.start) < SOON_NS as u64)
+        };
+        let (mut needless, mut resent) = (Vec::new(), 0);
+        for episode in episodes.filter(is_it) {
+            needless.push(episode.first_frame);
+            resent += episode.packets;
+        }
+        LateBehind {
+            packets,
+            extent: late.iter().map(|one| one.extent).max().unwrap_or(0),
+            frames: late.iter().map(|one| one.frame).take(FRAMES).collect(),
+            needless,
+            resent,
+        }
     }
 }
 

@@ -111,6 +111,8 @@ fn report(Analysis { tracker, metrics, shortened, .. }: &Analysis) -> View<'_> {
     capture.id = rows::capture_id(&capture);
     let mut head = sections::head(tracker, &metrics.0, &context, capture, &index);
     index.set_behind_tap(each(&metrics.0).entropy.behind_tap(|id| context.flow(id)));
+    let overtaken = tracker.network.passages.overtaken();
+    index.set_overtaken(overtaken.filter_map(|(id, late, n)| Some((context.flow(id)?.index, late, n))));
     index.set_applications(&head.setups, each(&metrics.0).named);
     head.one_sided = one_sided::section(each(&metrics.0).one_sided, &index, &head);
     head.sections = metrics.1.contribute(&context).into_iter().collect();

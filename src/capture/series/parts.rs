@@ -18,7 +18,8 @@ use crate::{
 ///
 /// Parts have names that differ in a number or a time at their end, as those that `tcpdump -C`, `tcpdump -G`, `dumpcap -b` and
 /// `editcap -c` give; an interface in common; and times that follow each other: within a second, or with a flow whose PSNs go on. A longer
-/// silence between two files whose numbers follow each other divides nothing where a flow goes on between other files of theirs.
+/// silence between two files whose numbers follow each other divides nothing where a flow goes on between other files of theirs. A file
+/// without a frame, as a capture leaves it that ends just after it began a file, is a part of those beside whose names its own is.
 pub fn parts_of_one(paths: &[PathBuf]) -> Vec<Vec<PathBuf>> {
     let mut chains: Vec<Vec<usize>> = (0..paths.len()).map(|at| vec![at]).collect();
     let mut probes: HashMap<usize, Option<Probe>> = HashMap::new();
@@ -32,13 +33,11 @@ pub fn parts_of_one(paths: &[PathBuf]) -> Vec<Vec<PathBuf>> {
             }
         }
         for files in alike.into_values().filter(|files| files.len() > 1) {
-            let mut heads: Vec<usize> = Vec::new();
-            for at in files {
-                if probes.entry(at).or_insert_with(|| Probe::of(&paths[at])).is_some() {
-                    heads.push(at);
-                }
-            }
+            let (mut heads, empty): (Vec<usize>, Vec<usize>) = files
+                .into_iter()
+                .partition(|at| probes.entry(*at).or_insert_with(|| Probe::of(&paths[*at])).is_some());
             join(&mut heads, paths, &mut probes, &mut chains);
+            join_empty(empty, &heads, paths, &mut chains);
         }
     }
     let groups = chains.into_iter().filter(|chain| !chain.is_empty());
@@ -73,6 +72,72 @@ fn join(
         chain.push((next, joint));
     }
     settle(&mut chain, chains);
+}
+
+/// Which of these captures of one file each begin where another one ends, whatever their names are: a flow goes on with the very next PSN,
+/// within a second. Pairs of files in the order of time. Long files that must be read whole for that are left out.
+pub fn parts_by_content(captures: &[Vec<PathBuf>]) -> Vec<[PathBuf; 2]> {
+    const MOST: usize = 256;
+    let alone = captures.iter().filter_map(|parts| match &parts[..] {
+        [one] if one.is_file() => Some(one),
+        _ => None,
+    });
+    let mut probes: Vec<Probe> = alone.take(MOST).filter_map(|path| Probe::of(path)).collect();
+    probes.sort_by_key(|probe| probe.first);
+    let mut found = Vec::new();
+    for at in 1..probes.len() {
+        let [before, next] = &mut probes[at - 1..=at] else { continue };
+        let is_short =
+            || before.is_plain || before.path.metadata().is_ok_and(|known| known.len() <= Probe::TAIL << 4);
+        if is_short() && before.joint(next) == Joint::Flow && before.goes_straight_on(next) {
+            found.push([before.path.clone(), next.path.clone()]);
+        }
+    }
+    found
+}
+
+/// Puts files without frames to the one chain of those with such names, in the order of their numbers. Two captures alone with names that
+/// differ in a number may be of two hosts, of which one had no traffic.
+fn join_empty(mut empty: Vec<usize>, heads: &[usize], paths: &[PathBuf], chains: &mut [Vec<usize>]) {
+    empty.sort_by_cached_key(|at| numbers(&paths[*at]));
+    empty.retain(|at| is_empty(&paths[*at]));
+    for at in empty {
+        let is_of_kind = |chain: &&Vec<usize>| {
+            let is_counted =
+                || chain.iter().any(|part| by_extension(&paths[*part]) == by_extension(&paths[at]));
+            chain.iter().any(|part| heads.contains(part)) && (chain.len() > 1 || is_counted())
+        };
+        let mut alike = (0..chains.len()).filter(|chain| is_of_kind(&&chains[*chain]));
+        let (Some(chain), None) = (alike.next(), alike.next()) else { continue };
+        let mut part = std::mem::take(&mut chains[chain]);
+        let number = numbers(&paths[at]);
+        let place =
+            part.iter().rposition(|before| numbers(&paths[*before]) < number).map_or(0, |last| last + 1);
+        part.insert(place, at);
+        chains[at].clear();
+        chains[chain.min(at)] = part;
+    }
+}
+
+/// Whether a file is a capture that has no frame.
+fn is_empty(path: &Path) -> bool {
+    open(path).is_ok_and(|mut reader| matches!(reader.next(), Ok(None)) && reader.info().problem_count == 0)
+}
+
+/// How many files are missing between two that are parts of one capture, by the numbers of their names, where no flow goes on from the one
+/// to the other without a gap. Numbers that are times leave out some everywhere.
+pub(super) fn missing_between(last: &Path, next: &Path) -> Option<u64> {
+    let named = |path| [by_extension(path), by_number(path)];
+    let is_numbered =
+        named(last).into_iter().zip(named(next)).any(|(last, next)| last.is_some() && last == next);
+    let (before, after) = (numbers(last), numbers(next));
+    // x.pcap, x.pcap1
+    let from = if before.len() < after.len() { 0 } else { *before.last()? };
+    let missing = after.last()?.checked_sub(from)?.checked_sub(1).filter(|&n| n > 0 && is_numbered)?;
+    let (mut last, next) = (Probe::of(last)?, Probe::of(next)?);
+    let gaps = last.gaps(&next);
+    let is_cut = !gaps.is_empty() && gaps.iter().all(|gap| *gap > 1);
+    is_cut.then_some(missing)
 }
 
 /// What joins a file to the one before it.
@@ -160,6 +225,8 @@ struct Probe {
     path: PathBuf,
     interfaces: Vec<Interface>,
     first: Time,
+    /// It is not compressed: its end can be read alone.
+    is_plain: bool,
     /// PSNs of the first packet of each flow among the first frames.
     begins: HashMap<FlowKey, u32>,
     /// The last frame, once it was looked for.
@@ -196,7 +263,8 @@ impl Probe {
             }
         }
         let interfaces = reader.info().interfaces.clone();
-        Some(Probe { path: path.to_owned(), interfaces, first: first?, begins, end: None })
+        let is_plain = reader.info().compression == Compression::None;
+        Some(Probe { path: path.to_owned(), interfaces, first: first?, is_plain, begins, end: None })
     }
 
     /// What says that the other file goes on where this one ends.
@@ -226,6 +294,19 @@ impl Probe {
             false if gap > Probe::CLOSE_NS => Joint::Numbered,
             false => Joint::None,
         }
+    }
+
+    /// How far the PSNs of flows go on from here to there.
+    fn gaps(&mut self, next: &Probe) -> Vec<u32> {
+        let Some(End { psns, .. }) = self.end(i64::MAX) else { return Vec::new() };
+        let ahead = |(flow, psn): (&FlowKey, &u32)| Some(psn.wrapping_sub(*psns.get(flow)?) & 0xff_ffff);
+        next.begins.iter().filter_map(ahead).collect()
+    }
+
+    /// Whether a flow goes on there with the PSN after its last one here, soon.
+    fn goes_straight_on(&mut self, next: &Probe) -> bool {
+        let is_soon = |end: End| next.first.0.saturating_sub(end.last.0) <= Probe::CLOSE_NS;
+        self.end(i64::MAX).is_some_and(is_soon) && self.gaps(next).contains(&1)
     }
 
     /// The last frames; `None` if one is later than `latest`, or there are none.

@@ -102,6 +102,9 @@ impl Analyze {
         let filter = self.tracking.filter()?;
         end_on_signal(&STOP);
         let captures = self.joining.captures(&self.files)?;
+        if !self.merge {
+            self.joining.hint(&captures);
+        }
         let reports = if self.merge { 1 } else { captures.len() };
         self.check(reports)?;
         let logs = log::read(&self.log)?;

@@ -18,7 +18,7 @@ use rdmawire::{
 };
 
 /// Words of text that are no name of a figure, a field or a column.
-const IN_TEXT: [(&str, &str); 7] = [
+const IN_TEXT: [(&str, &str); 12] = [
     (
         "on the wire",
         "bytes that a link is busy with: those of frames, with preamble, frame check sequence and inter-frame gap (IEEE 802.3).",
@@ -26,7 +26,21 @@ const IN_TEXT: [(&str, &str); 7] = [
     ("of frames", "bytes from the first header to the end of the ICRC or VCRC, before the capture cut any."),
     (
         "by trouble",
-        "the order of flows: stalls weigh most, then retransmitted and lost packets, then marks. See --sort.",
+        "the order of flows: stalls and NAKs weigh most, on the flow that they stall, then retransmitted and lost packets, then marks. See --sort.",
+    ),
+    ("before", "the rate of a flow until its first CNP, in the table of congestion: rate_before_bps."),
+    (
+        "after",
+        "the rate of a flow from its first CNP to the last one, in the table of congestion: rate_after_bps.",
+    ),
+    (
+        "signals",
+        "what tells a receiver of one-sided traffic that data is there: atomics, WRITEs with immediate data, small WRITEs.",
+    ),
+    ("layer", "the headers of one protocol, and what they cost on the wire, in the table of overhead."),
+    (
+        "as captured",
+        "the encapsulation that the packets have in the capture, beside others, in the table of overhead.",
     ),
     (
         "DSCP/PCP",

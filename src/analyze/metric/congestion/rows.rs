@@ -61,7 +61,9 @@ pub(super) fn fill(
         if is_marked { group(marks, context) } else { Grouped::default() };
     let limit = metric.pacing();
     if let Some(events) = marks.events().filter(|_| is_marked) {
-        let is_for_losses = metric.cnps_near_nak * 2 >= count(events, Happened::Nak).max(1);
+        let near = metric.cnps_near_nak;
+        let is_for_losses = near * 2 >= count(events, Happened::Nak).max(1)
+            && near as f64 > MORE_THAN_CHANCE * near_by_chance(events, marks.noted());
         judge(events, marks, &of, &mut rows, limit, is_for_losses);
     }
     let reactions = if is_marked { marks.reactions() } else { Vec::new() };
@@ -129,6 +131,23 @@ pub(super) fn fill(
             Err(reason) => _ = flow.why.insert("dcqcn".into(), reason),
         }
     }
+}
+
+/// CNPs that are beside NAKs by chance are at most a part of those that are.
+const MORE_THAN_CHANCE: f64 = 4.0;
+
+/// How many CNPs would be beside a NAK of their pair of addresses if neither had to do with the other.
+fn near_by_chance(events: &[Event], noted: &[Noted]) -> f64 {
+    let (Some(first), Some(last)) = (events.first(), events.last()) else { return 0.0 };
+    let span = last.time.saturating_sub(first.time).max(1) as f64;
+    let mut pairs = HashMap::<Ends, [u64; 2], RandomState>::default();
+    for event in events.iter().filter(|event| event.what != Happened::Mark) {
+        let pair = pairs.entry(noted[event.noted as usize].ends).or_default();
+        pair[usize::from(event.what == Happened::Nak)] += 1;
+    }
+    let near =
+        |[cnps, naks]: [u64; 2]| cnps as f64 * (naks as f64 * 2.0 * NEAR_NAK_NS as f64 / span).min(1.0);
+    pairs.into_values().map(near).sum()
 }
 
 fn count(events: &[Event], what: Happened) -> u64 {
@@ -248,7 +267,7 @@ fn judge(
             Happened::Nak if !is_for_losses => continue,
             Happened::Nak => {}
             Happened::Cnp => {
-                here.cnp(now, naks.is_near(own, now));
+                here.cnp(now, is_for_losses && naks.is_near(own, now));
                 continue;
             }
         }

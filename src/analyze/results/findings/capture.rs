@@ -9,7 +9,7 @@ use super::{
     kin::{Kin, Thing},
     sums::Sums,
 };
-use crate::analyze::metric::paths::planes;
+use crate::analyze::{metric::paths::planes, results::lists::LateBehind};
 use crate::report::{
     Affected, CollectiveCause, Congestion, DcbxPort, FlowPath, Head, Incast, MarkedFlow, MrcConnection,
     NotDecoded, OneSided, PathState, Pause, PauseCulprit, PauseViolations, Reason, SlowFlow, Space,
@@ -73,6 +73,55 @@ impl Seen {
             ..Seen::new(count, text)
         }
     }
+}
+
+/// Packets that were in order at one tap, and not at a later one, where the receiver took them for lost.
+pub(super) fn late_between_taps(&Evidence { sums, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    let refused = sums.late_behind.iter().filter(|(_, late)| !late.needless.is_empty());
+    let refused: Vec<_> = refused.collect();
+    let sum = |of: fn(&LateBehind) -> u64| refused.iter().map(|(_, late)| of(late)).sum::<u64>();
+    let [late, naks, again] =
+        [sum(|late| late.packets), sum(|late| late.needless.len() as u64), sum(|late| late.resent)];
+    if naks == 0 {
+        return;
+    }
+    let extent = refused.iter().map(|(_, late)| late.extent).max().unwrap_or(0);
+    let text = format!(
+        "{} of {} came out of order between two taps, by up to {}; {} triggered a NAK: {} retransmitted although nothing was lost",
+        several(late, "packet"),
+        several(refused.len() as u64, "flow"),
+        several(extent.into(), "packet"),
+        count(naks),
+        several(again, "packet")
+    );
+    let affected = |(flow, late): &&(usize, LateBehind)| {
+        let n = late.needless.len() as u64;
+        Affected { flow: *flow, count: [n, n], time_lost_ns: None, loss_episodes: None }
+    };
+    let flows = (refused.iter().map(affected).take(MAX_SLOW).collect(), refused.len() as u64);
+    let frames = refused.first().map_or_else(Vec::new, |(_, late)| late.frames.clone());
+    say(Seen { flows, frames, ..Seen::new(naks, text) });
+}
+
+/// Copies of some packets of a trace of one place: a mirror of several ports copies all, after its lag.
+pub(super) fn some_copies(&Evidence { head, sums }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    let is_of_mirror = head.capture.learned.copy_lag_ns.is_some() || head.links.len() > 1;
+    if is_of_mirror || sums.copied.is_empty() {
+        return;
+    }
+    let copies = sums.copied.iter().map(|(_, copies)| copies).sum();
+    let flows = sums.copied.len() as u64;
+    let were = if copies == 1 { "was" } else { "were" };
+    let text = format!(
+        "{} of {} {were} recorded twice, in {}: the network duplicated them before the tap, or the capture did",
+        count(copies),
+        several(sums.packets_copied_from, "packet"),
+        several(flows, "flow")
+    );
+    let affected =
+        |&(flow, n): &(usize, u64)| Affected { flow, count: [n, n], time_lost_ns: None, loss_episodes: None };
+    let listed = sums.copied.iter().take(MAX_SLOW).map(affected).collect();
+    say(Seen { flows: (listed, flows), ..Seen::new(copies, text) });
 }
 
 pub(super) fn wrong_icrcs(&Evidence { sums, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
@@ -815,7 +864,10 @@ pub(super) fn cnps_without_marks(&Evidence { head, .. }: &Evidence<'_>, say: &mu
         let near = match cnps_for_losses {
             Some(n) if n >= unmarked => "; all of them come with a NAK: they are sent for losses",
             Some(n) if n > 0 => "; some of them come with a NAK: those are sent for losses",
-            None if cnps_near_nak > 0 => "; some of them come with a NAK: those are sent for losses",
+            None if cnps_near_nak > 0 => "; some of them come with a NAK: those may be sent for losses",
+            _ if cnps_near_nak > 0 => {
+                "; no more of them are near a NAK than chance makes, or few NAKs have one: the packets were marked after the tap"
+            }
             _ => "; no NAK is near: the packets were marked after the tap",
         };
         let text =

@@ -23,6 +23,8 @@ pub(super) struct FlowRule {
     pub(super) traffic: Traffic,
     /// How often it happened, at least and at most. It reads counts only, since it is called for every flow.
     pub(super) count: fn(&report::Flow) -> Option<Bounds>,
+    /// Narrows this count by what is known of the flow's episodes.
+    pub(super) narrow: Option<fn(&Subject<'_>, Bounds) -> Bounds>,
     /// How often packets were lost, where it counts packets that were.
     pub(super) losses: Option<fn(&report::Flow) -> u64>,
     /// What several flows do, after "7 of 8 flows to 10.0.0.2"; `#` stands for the count, of losses as [`losses`] writes it.
@@ -170,8 +172,8 @@ pub(super) fn late(flow: &report::Flow) -> u64 {
     streams.filter(is_of_network).map(|stream| stream.out_of_order).sum()
 }
 
-/// Retransmissions of flows in which none is explained. Repeated READ requests do not count: their responses were lost, which is
-/// reported for the other direction.
+/// Retransmissions that no other finding explains. Repeated READ requests do not count: their responses were lost, which is reported
+/// for the other direction.
 pub(super) fn unexplained(flow: &report::Flow) -> Option<Bounds> {
     let lost = |stream: &Stream| {
         let losses = &stream.losses;
@@ -182,13 +184,54 @@ pub(super) fn unexplained(flow: &report::Flow) -> Option<Bounds> {
     };
     let report::Flow { requests, responses, .. } = flow;
     let Triggers { nak, timeout, implied_nak, unknown, .. } = requests.triggers;
-    let is_explained = lost(requests)
+    let spurious = requests.spurious.unwrap_or(0);
+    let has_other_findings = lost(requests)
         || lost(responses)
-        || timeout + requests.spurious.unwrap_or(0) + flow.rnr_naks > 0
+        || timeout + spurious + flow.rnr_naks > 0
         || flow.rnr.is_some()
         || reordered(flow, |reordering| reordering.then_nak) > 0;
+    if has_other_findings {
+        // Findings about a part of the episodes say nothing of the others.
+        let least = untold_episodes(requests);
+        let most = requests.retransmits.saturating_sub(spurious + timeout);
+        return Some(if least > 0 && most > 0 { [least.min(most), most] } else { [0; 2] });
+    }
     let of_requests = if implied_nak == 0 || nak + unknown > 0 { requests.retransmits } else { 0 };
-    exactly(if is_explained { 0 } else { of_requests + responses.retransmits })
+    exactly(of_requests + responses.retransmits)
+}
+
+/// Episodes after NAKs, or without a cause, at places where no loss is proved: at least so many. Findings about losses do not count them.
+fn untold_episodes(requests: &Stream) -> u64 {
+    let Stream { losses, loss_episodes: at, triggers, .. } = requests;
+    let untold = |episodes: u64, bounds: Option<Bounds>| match bounds {
+        Some([least, _]) if least > 0 => 0,
+        _ => episodes,
+    };
+    let is_upstream_told =
+        [losses.upstream, losses.unknown].into_iter().flatten().any(|[least, _]| least > 0);
+    let likely = untold(at.downstream, losses.downstream)
+        + if is_upstream_told { 0 } else { at.upstream }
+        + untold(at.unknown, losses.unknown);
+    // Which of them had another cause, counts do not say.
+    likely.saturating_sub(triggers.timeout + triggers.rnr + triggers.implied_nak)
+}
+
+/// The packets of the unexplained episodes that are listed, without those that had arrived; at most what counts say.
+pub(super) fn resent_packets(subject: &Subject<'_>, [least, most]: Bounds) -> Bounds {
+    let late = subject.index.late_behind(subject.at).filter(|late| !late.needless.is_empty());
+    if least == most && late.is_none() {
+        return [least, most];
+    }
+    let is_told = |episode: &&&Episode| late.is_some_and(|late| late.needless.contains(&episode.first_frame));
+    // Where all had arrived, another finding says so.
+    let is_needed = |episode: &&&Episode| episode.packets > episode.needless;
+    let unexplained = subject.episodes(is_unexplained);
+    let untold = unexplained.iter().filter(|episode| !is_told(episode)).filter(is_needed);
+    let packets: u64 = untold.map(|episode| episode.packets).sum();
+    match subject.counts.episodes_not_listed {
+        0 => [packets; 2],
+        _ => [packets.max(least), most.max(packets)],
+    }
 }
 
 pub(super) fn is_downstream(episode: &Episode) -> bool {
@@ -229,8 +272,11 @@ pub(super) fn is_needless(episode: &Episode) -> bool {
     episode.place == Some(Place::None) && episode.trigger == Trigger::Nak
 }
 
+/// Nothing proves that a packet was lost, or where.
 pub(super) fn is_unexplained(episode: &Episode) -> bool {
-    episode.place.is_none() && matches!(episode.trigger, Trigger::Nak | Trigger::Unknown)
+    let is_likely = matches!(episode.place, Some(Place::Upstream | Place::Downstream | Place::Unknown));
+    (episode.place.is_none() || is_likely && !episode.certain)
+        && matches!(episode.trigger, Trigger::Nak | Trigger::Unknown)
 }
 
 pub(super) fn refusal(_: &Subject<'_>, count: Bounds, what: &str) -> (String, Vec<u64>) {
@@ -465,8 +511,9 @@ pub(super) fn reused(_: &Subject<'_>, count: Bounds) -> (String, Vec<u64>) {
 }
 
 pub(super) fn spurious(_: &Subject<'_>, count: Bounds) -> (String, Vec<u64>) {
+    let (were, they) = if count == [1; 2] { ("was", "it") } else { ("were", "they") };
     let text = format!(
-        " retransmitted {} that were not lost: they had been acknowledged before, or came late",
+        " retransmitted {} that {were} not lost: {they} had been acknowledged before, or came late",
         counted(count, "packet")
     );
     (text, Vec::new())
@@ -474,9 +521,17 @@ pub(super) fn spurious(_: &Subject<'_>, count: Bounds) -> (String, Vec<u64>) {
 
 pub(super) fn resent(subject: &Subject<'_>, count: Bounds) -> (String, Vec<u64>) {
     let mut episodes = subject.episodes(is_unexplained);
+    if count[0] != subject.counts.requests.retransmits + subject.counts.responses.retransmits {
+        episodes.retain(|episode| episode.packets > episode.needless);
+    }
     episodes.sort_by_key(|episode| Reverse(episode.packets));
     let asked = &subject.counts.responses.triggers;
-    let why = match (subject.counts.requests.triggers.nak, asked.repeated_read) {
+    let is_of_all = subject.counts.episodes_not_listed > 0 && count[0] == count[1] || episodes.is_empty();
+    let naks = match is_of_all {
+        true => subject.counts.requests.triggers.nak,
+        false => episodes.iter().filter(|episode| episode.trigger == Trigger::Nak).count() as u64,
+    };
+    let why = match (naks, asked.repeated_read) {
         (0, 0) => "; the capture does not show why".to_owned(),
         (0, n) => {
             format!(" after {}; the capture does not prove what was lost", counted([n; 2], "repeated READ"))

@@ -1,9 +1,12 @@
 //! What a capture can prove, and what it cannot.
 
 use super::sums::Sums;
-use crate::report::{
-    FrameOrder, Head, IpId, clean,
-    units::{duration, several},
+use crate::{
+    capture::Problem,
+    report::{
+        FrameOrder, Head, IpId, clean,
+        units::{duration, several},
+    },
 };
 
 /// What this capture can prove, and what it cannot.
@@ -98,14 +101,20 @@ pub(super) fn limitations(
                 format!("Time steps back {steps}: frames are analyzed in the order of their times, up to {apart} from their place in the file.")
             }
             Some(FrameOrder::File) => format!(
-                "Time steps back {steps}, and yet the file's order is the right one: times and latencies are wrong by up to {apart}."
+                "Time steps back {steps}, and yet the file's order is the right one: times, latencies and rates are wrong by up to {apart}."
             ),
             Some(FrameOrder::Unknown) | None => {
-                format!("Time steps back {steps}: latencies across those steps are wrong.")
+                format!("Time steps back {steps}: durations, rates, latencies, timeouts and shares of time across those steps are wrong, and what is concluded from them.")
             }
         });
     }
-    if !capture.problems.is_empty() {
+    let (missing, damage): (Vec<_>, Vec<_>) =
+        capture.problems.iter().partition(|problem| Problem::is_of_missing_parts(&problem.what));
+    if !missing.is_empty() {
+        limitations
+            .push("Files of the capture were not given: packets between its parts seem lost.".to_owned());
+    }
+    if !damage.is_empty() {
         limitations
             .push("The file is damaged: packets after a damaged place may lack their context.".to_owned());
     }

@@ -135,7 +135,8 @@ impl FindingKind {
 }
 
 /// A row for each kind: id, severity, needs, meaning, what to do next, scope, and rule. A rule for flows has: which flows can show
-/// it, the time that it costs, the sentence about several flows, how often a flow shows it, the sentence about one flow.
+/// it, the time that it costs, the sentence about several flows, how often a flow shows it, the sentence about one flow, and what narrows a
+/// count that is a bound.
 macro_rules! findings {
     ($($id:literal $severity:ident [$($need:ident),*] $doc:literal $next:literal $scope:ident($($rule:tt)*);)+) => {
         &[$(FindingKind {
@@ -150,6 +151,15 @@ macro_rules! findings {
     };
 }
 
+macro_rules! optional {
+    () => {
+        None
+    };
+    ($what:expr) => {
+        Some($what)
+    };
+}
+
 macro_rules! rule {
     ($rule:path) => {
         Rule::Capture($rule)
@@ -158,16 +168,18 @@ macro_rules! rule {
         Rule::Flow(FlowRule {
             traffic: Traffic::$traffic,
             count: $count,
+            narrow: None,
             losses: Some(|flow| flow::episodes_of(flow, $losses)),
             many: $many,
             one: $one,
             time: $time,
         })
     };
-    ($traffic:ident, $time:expr, $many:literal, $count:expr, $one:expr) => {
+    ($traffic:ident, $time:expr, $many:literal, $count:expr, $one:expr $(, narrowed $narrow:expr)?) => {
         Rule::Flow(FlowRule {
             traffic: Traffic::$traffic,
             count: $count,
+            narrow: optional!($($narrow)?),
             losses: None,
             many: $many,
             one: $one,
@@ -273,6 +285,11 @@ pub static FINDINGS: &[FindingKind] = findings! {
         FlowsInTrouble(Data, Unknown, "have # out-of-order packets that the receiver refused",
             |flow| flow::exactly(flow::reordered(flow, |reordering| reordering.then_nak)),
             flow::reordering);
+
+    "reorder.between_taps" Error [BothDirections]
+        "Packets passed one tap in order and a later one out of order, and the receiver answered with a NAK: nothing was lost."
+        "multipath (packet spraying, adaptive routing) between the taps needs a receiver that accepts packets out of order: enable that, or use one path per flow"
+        Capture(capture::late_between_taps);
 
     "pause.storm" Error [PauseFrames]
         "A sender kept a priority paused so long that a PFC watchdog would have fired: 200 ms without a break, or as --storm says."
@@ -400,7 +417,7 @@ pub static FINDINGS: &[FindingKind] = findings! {
         "capture at both ends: two taps show where packets are lost"
         FlowsInTrouble(Data, Of(flow::is_unexplained), "retransmitted # packets; the capture does not prove what was lost",
             flow::unexplained,
-            flow::resent);
+            flow::resent, narrowed flow::resent_packets);
 
     "slow" Warning [BothDirections]
         "A connection lost at least half of its time to one cause: pauses, CNPs, losses, a peer that was not ready or slow."
@@ -606,6 +623,11 @@ pub static FINDINGS: &[FindingKind] = findings! {
         FlowsInTrouble(All, Unknown, "have # packets that were either late or retransmitted",
             |flow| flow::exactly(flow.requests.ambiguous + flow.responses.ambiguous),
             flow::ambiguous);
+
+    "copies" Note []
+        "Some packets were recorded twice: the network duplicated them before the tap, or what captures did."
+        "a mirror of several ports copies all packets, not some: look for a loop, a link aggregation that flaps, or a second mirror session with a part of the traffic. Receivers answer the copies that the network makes: with acknowledgements that repeat"
+        Capture(capture::some_copies);
 
     "pause" Note [PauseFrames]
         "A sender paused the traffic of a priority."

@@ -4,7 +4,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashSet;
 
 use crate::{
-    analyze::{model::Class, table::flow::Flow},
+    analyze::{model::Class, results::lists::LateBehind, table::flow::Flow, track::class::Counts},
     icrc::State,
     opcode::Service,
     report::{self, IpId},
@@ -28,6 +28,11 @@ pub(crate) struct Sums {
     /// PSNs that were seen, and all PSNs: of all flows, and of those flows with few of their packets.
     seen: [u64; 2],
     sparse: [u64; 2],
+    /// Flows of which some packets were recorded twice, and not most of them: by their places, with the number of copies, and all their packets.
+    pub(super) copied: Vec<(usize, u64)>,
+    pub(super) packets_copied_from: u64,
+    /// Flows with packets that were overtaken between two taps, by their places.
+    pub(in crate::analyze::results) late_behind: Vec<(usize, LateBehind)>,
     /// Packets that their senders marked themselves, those of them that are control packets, and the flows.
     pub(super) marked_by_senders: u64,
     pub(super) control_by_senders: u64,
@@ -60,6 +65,17 @@ impl Sums {
                 *seen += all.saturating_sub(seq.rare.holes.psns());
                 *psns += all;
             }
+        }
+    }
+
+    /// Some packets of the flow at this place were recorded twice: a mirror of several ports would have copied most.
+    pub(crate) fn copies(&mut self, at: usize, flow: &Flow) {
+        const FEW: u64 = 8;
+        let of = |counts: &Counts| counts.of(Class::CaptureDuplicate);
+        let copies = of(&flow.requests.counts) + of(&flow.responses.counts);
+        if copies > 0 && copies <= flow.packets / FEW {
+            self.copied.push((at, copies));
+            self.packets_copied_from += flow.packets;
         }
     }
 

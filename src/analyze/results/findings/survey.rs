@@ -14,6 +14,7 @@ use super::{
 };
 use crate::{
     analyze::{results::lists::Index, table::flow::Flow},
+    capture::Problem,
     report::{
         self, Bounds, Cause, Confidence, Finding, Head,
         units::{between, count, duration, losses, several},
@@ -62,6 +63,11 @@ impl Survey {
                 && (kind.scope == Scope::AllFlows || !is_quiet)
                 && rule.concerns(flow, kind.needs)
             {
+                let subject = Subject { at, counts, index };
+                let count = rule.narrow.map_or(count, |narrow| narrow(&subject, count));
+                if count[1] == 0 {
+                    continue;
+                }
                 let losses = rule.losses.map(|losses| losses(counts));
                 cases.push(case(at, (count, losses), rule, index));
                 if cases.len() == 2 * MAX_CASES {
@@ -138,7 +144,11 @@ impl Survey {
                 Rule::Flow(_) if cases.is_empty() => {}
                 Rule::Flow(rule) => {
                     keep_heaviest(&mut cases);
-                    for (cases, finding) in by_cause(kind, rule, cases, index) {
+                    for (cases, mut finding) in by_cause(kind, rule, cases, index) {
+                        if kind.id == "loss.capture" && lacks_parts(head) {
+                            finding.next =
+                                format!("give the files of the capture that are missing; {}", finding.next);
+                        }
                         let time = if let Time::Ends = rule.time {
                             u64::MAX
                         } else {
@@ -152,6 +162,11 @@ impl Survey {
         }
         head.findings = in_order(all);
     }
+}
+
+/// Whether files of the capture were not given.
+fn lacks_parts(head: &Head) -> bool {
+    head.capture.problems.iter().any(|problem| Problem::is_of_missing_parts(&problem.what))
 }
 
 /// Timeouts, and what is retransmitted after them, where as many of them were in pauses.
