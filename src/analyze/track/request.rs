@@ -517,6 +517,11 @@ impl Requests {
     #[cold]
     fn solve(&mut self, next: Psn) {
         let Some((x, length)) = self.take_guess() else { return };
+        // The READ itself, again or as another tap has it, shows nothing.
+        if self.seq.unwrap(next) == x {
+            self.reads.guess = Some((x, length));
+            return;
+        }
         if length == UNKNOWN {
             return self.reach_to(x, self.seq.unwrap(next));
         }
@@ -698,6 +703,14 @@ impl Requests {
     pub(crate) fn waiting_until(&self, psn: Psn) -> u32 {
         let x = self.seq.unwrap(psn);
         self.waiting.partition_point(|message| message.last <= x) as u32
+    }
+
+    /// These requests are paired with their answers, the last of which had this PSN. What was acknowledged before, nobody knows when, is not
+    /// measured; what the answer at hand acknowledges is.
+    pub(crate) fn was_answered_to(&mut self, psn: Psn) {
+        let x = self.seq.unwrap(psn);
+        let before = self.waiting.partition_point(|message| message.last < x);
+        self.waiting.drain(..before);
     }
 
     /// Messages that are acknowledged, of those that are complete.

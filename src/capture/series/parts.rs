@@ -1,7 +1,7 @@
 //! Which files are parts of one capture: by their names, their interfaces and their times.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{HashMap, HashSet, VecDeque},
     ffi::OsStr,
     path::{Path, PathBuf},
 };
@@ -18,7 +18,8 @@ use crate::{
 ///
 /// Parts have names that differ in a number or a time at their end, as those that `tcpdump -C`, `tcpdump -G`, `dumpcap -b` and
 /// `editcap -c` give; an interface in common; and times that follow each other: within a second, or with a flow whose PSNs go on. A longer
-/// silence between two files whose numbers follow each other divides nothing where a flow goes on between other files of theirs.
+/// silence between two files whose numbers follow each other divides nothing where a flow goes on between other files of theirs. Files most of
+/// which have the very packets of another one are taps of the same traffic, and no parts, whatever their clocks say.
 pub fn parts_of_one(paths: &[PathBuf]) -> Vec<Vec<PathBuf>> {
     let mut chains: Vec<Vec<usize>> = (0..paths.len()).map(|at| vec![at]).collect();
     let mut probes: HashMap<usize, Option<Probe>> = HashMap::new();
@@ -38,11 +39,35 @@ pub fn parts_of_one(paths: &[PathBuf]) -> Vec<Vec<PathBuf>> {
                     heads.push(at);
                 }
             }
-            join(&mut heads, paths, &mut probes, &mut chains);
+            if !are_taps(&heads, &probes) {
+                join(&mut heads, paths, &mut probes, &mut chains);
+            }
         }
     }
     let groups = chains.into_iter().filter(|chain| !chain.is_empty());
     groups.map(|chain| chain.into_iter().map(|at| paths[at].clone()).collect()).collect()
+}
+
+/// Whether most of these files begin with the packets of another of them: with those of two flows at least. Parts of one capture begin where
+/// others end; but PSNs come round.
+fn are_taps(files: &[usize], probes: &HashMap<usize, Option<Probe>>) -> bool {
+    let mut of_flow: HashMap<&FlowKey, Vec<(usize, Stretch)>> = HashMap::new();
+    for &at in files {
+        let begins = probes.get(&at).and_then(Option::as_ref).into_iter().flat_map(|probe| &probe.begins);
+        for (flow, &stretch) in begins.filter(|(_, stretch)| stretch.length > 0) {
+            of_flow.entry(flow).or_default().push((at, stretch));
+        }
+    }
+    let mut shared: HashMap<[usize; 2], u32> = HashMap::new();
+    for mut of in of_flow.into_values() {
+        of.sort_by_key(|&(at, stretch)| (stretch.first, at));
+        for pair in of.windows(2).filter(|pair| pair[0].1.has(pair[1].1.first)) {
+            *shared.entry([pair[0].0.min(pair[1].0), pair[0].0.max(pair[1].0)]).or_insert(0) += 1;
+        }
+    }
+    let taps: HashSet<usize> =
+        shared.into_iter().filter(|&(_, flows)| flows > 1).flat_map(|(of, _)| of).collect();
+    taps.len() * 2 > files.len()
 }
 
 /// Joins those of the files that follow each other: their chain takes the place of its file that was named first.
@@ -154,14 +179,36 @@ fn numbers(path: &Path) -> Vec<u64> {
 /// A flow: addresses and the queue pair.
 type FlowKey = (Vec<u8>, u32);
 
+/// PSNs of a flow in one end of a file: the first, and how much further they come.
+#[derive(Clone, Copy, Debug)]
+struct Stretch {
+    first: u32,
+    length: u32,
+}
+
+impl Stretch {
+    fn add(&mut self, psn: u32) {
+        let ahead = psn.wrapping_sub(self.first) & 0xff_ffff;
+        if ahead <= Probe::NEAR {
+            self.length = self.length.max(ahead);
+        }
+    }
+
+    /// Whether a PSN is one of the first half of these: the last ones may be sent again behind them.
+    fn has(&self, psn: u32) -> bool {
+        let ahead = psn.wrapping_sub(self.first) & 0xff_ffff;
+        ahead <= self.length / 2
+    }
+}
+
 /// The ends of a file.
 #[derive(Clone, Debug)]
 struct Probe {
     path: PathBuf,
     interfaces: Vec<Interface>,
     first: Time,
-    /// PSNs of the first packet of each flow among the first frames.
-    begins: HashMap<FlowKey, u32>,
+    /// PSNs of each flow among the first frames.
+    begins: HashMap<FlowKey, Stretch>,
     /// The last frame, once it was looked for.
     end: Option<End>,
 }
@@ -192,7 +239,7 @@ impl Probe {
             let Ok(Some(record)) = reader.next() else { break };
             first.get_or_insert(record.time);
             if let Some((flow, psn)) = flow_of(&record) {
-                begins.entry(flow).or_insert(psn);
+                begins.entry(flow).or_insert(Stretch { first: psn, length: 0 }).add(psn);
             }
         }
         let interfaces = reader.info().interfaces.clone();
@@ -214,8 +261,9 @@ impl Probe {
             return Joint::None;
         }
         let goes_on = || {
-            next.begins.iter().any(|(flow, &psn)| {
-                let ahead = |last: &u32| psn.wrapping_sub(*last).wrapping_add(Probe::NEAR) & 0xff_ffff;
+            next.begins.iter().any(|(flow, begin)| {
+                let ahead =
+                    |last: &u32| begin.first.wrapping_sub(*last).wrapping_add(Probe::NEAR) & 0xff_ffff;
                 psns.get(flow).is_some_and(|last| ahead(last) <= 2 * Probe::NEAR)
             })
         };
