@@ -303,7 +303,7 @@ const QUEUE_PAIRS: [Column; 8] = [
     number("operations", "READs, WRITEs and atomics."),
     number("read", "Bytes that were read."),
     number("written", "Bytes that were written."),
-    number("size", "Bytes of an operation: the median."),
+    number("size", "Bytes of a READ or WRITE: the median."),
     words(
         "complete after",
         "From an operation's first packet until it was complete: median and 99th percentile.",

@@ -56,9 +56,9 @@ records! {
         pub rail: usize,
         /// READs, WRITEs and atomics that were seen as a whole.
         pub operations: u64,
-        /// READ requests, with those that were repeated, or recorded twice.
+        /// READ requests, with those that were repeated.
         pub reads: u64,
-        /// WRITEs, by their last packets, with those that were retransmitted, or recorded twice.
+        /// WRITEs, by their last packets, with those that were retransmitted.
         pub writes: u64,
         /// Bytes that were read: data that came for the first time. `None` where the opposite flow is not known.
         pub read_bytes: Option<u64>,
@@ -66,7 +66,7 @@ records! {
         pub written_bytes: u64,
         /// Its part of the bytes of its rail: 0 to 1.
         pub rail_ratio: f64,
-        /// Sizes of operations in bytes; of atomics 0.
+        /// Sizes of READs and WRITEs in bytes; atomics move none.
         pub size_bytes: Option<Summary>,
         /// From the first packet of an operation until it was complete, in nanoseconds.
         pub completion_ns: Option<Summary>,
@@ -76,7 +76,8 @@ records! {
         pub atomics: u64,
         /// Signals: WRITEs with immediate data.
         pub immediates: u64,
-        /// Perhaps signals: WRITEs of at most 64 bytes. `None` in a capture of more than 4096 messages.
+        /// Perhaps signals: WRITEs of at most 64 bytes. `None` in a capture of more than 4096 messages, and
+        /// where only some were recorded twice.
         pub small_writes: Option<u64>,
         /// Retransmitted packets of requests.
         pub resent_packets: u64,
@@ -195,7 +196,7 @@ impl OneSidedQueuePair {
         let mut text =
             format!("most on {} \u{2192} {} QP {:#x}", clean(&self.src), clean(&self.dst), self.dest_qp);
         if let Some(sizes) = self.size_bytes {
-            // Of atomics, which move nothing, there may be as many as of others.
+            // WRITEs of no bytes may be signals.
             text += &match sizes.p50 {
                 0 => format!(": operations of up to {}", bytes(sizes.max)),
                 _ => format!(": operations of {}", sizes.quantile(sizes.p50, bytes)),

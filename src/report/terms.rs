@@ -444,6 +444,7 @@ terms! {
         Ring = "ring" "a ring": "Each endpoint sends to one other, and all of them are one circle.",
         Tree = "tree" "a tree": "Endpoints send to each other along the branches of a tree.",
         AllToAll = "all_to_all" "all to all": "Each endpoint sends to each other one.",
+        Chain = "chain" "a chain": "Each endpoint but the last sends to one other, and each but the first receives from one: a broadcast.",
         Pairs = "pairs": "Some endpoints send to some others.",
         Mixed = "mixed" "of several kinds": "Operations of several kinds: each has its own.",
     }
@@ -499,6 +500,7 @@ terms! {
         NoData = "no_data" "the data was not captured": "The data was not captured: it never came, or only one direction is there.",
         SeveralClasses = "several_classes" "its packets are in several classes": "Packets of a flow are in several traffic classes: nobody knows of which one the lost ones were.",
         SeveralConnections = "several_connections" "nothing tells of which connection answers are": "Several connections of the same hosts have like PSNs, and nothing tells of which one some answers are.",
+        RecordedTwice = "recorded_twice" "some packets were recorded twice": "Some packets were recorded twice, others once.",
         MemoryLimit = "memory_limit" "detail was given up to save memory": "Detail was given up to stay within the memory limit.",
     }
 }

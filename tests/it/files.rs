@@ -383,13 +383,25 @@ fn parts_of_a_capture_are_the_whole_in_every_command() {
 
 /// A capture of one flow with these times and PSNs.
 fn sends(path: &Path, from_ns: i64, step_ns: i64, psns: std::ops::Range<u32>) {
+    sends_of(path, from_ns, step_ns, psns, &[Default::default()]);
+}
+
+/// The same of several flows: those of these hosts and queue pairs.
+fn sends_of(
+    path: &Path,
+    from_ns: i64,
+    step_ns: i64,
+    psns: std::ops::Range<u32>,
+    flows: &[crate::support::frames::Roce],
+) {
     use crate::support::frames::Roce;
     let interfaces = [Interface::new(rdmawire::dissect::Link::ETHERNET)];
     let mut writer = capture::create(path, Format::Pcap, &interfaces, Default::default()).unwrap();
-    for (at, psn) in psns.enumerate() {
-        let frame =
-            Roce { opcode: rdmawire::opcode::Opcode::RC_SEND_ONLY, payload: 64, psn, ..Roce::default() }
-                .frame();
+    let all = psns.enumerate().flat_map(|(at, psn)| flows.iter().map(move |flow| (at, psn, flow)));
+    for (at, psn, flow) in all {
+        let &Roce { src, dst, qp, .. } = flow;
+        let opcode = rdmawire::opcode::Opcode::RC_SEND_ONLY;
+        let frame = Roce { opcode, payload: 64, psn, src, dst, qp, ..Roce::default() }.frame();
         let time = Time(1_000_000_000_000 + from_ns + at as i64 * step_ns);
         let wire_len = frame.len() as u32;
         writer
@@ -507,6 +519,23 @@ fn parts_with_numbers_behind_are_captures_of_a_directory() {
     }
     let report = json_of(&["analyze", "--json", "--separate"], &strings(&[folder]));
     assert_eq!(report["reports"].as_array().map(Vec::len), Some(2));
+}
+
+/// Hosts of a ring, with clocks that are apart by as long as the captures: the next one in time has no flow of this one, but another file has.
+#[test]
+fn taps_of_the_same_traffic_are_no_parts() {
+    use crate::support::frames::Roce;
+    let directory = Scratch::new("taps");
+    let flow =
+        |src: u8, dst: u8| Roce { src, dst, qp: 64 + u32::from(src) * 8 + u32::from(dst), ..Roce::default() };
+    let paths: Vec<PathBuf> = (0..5).map(|host| directory.join(format!("h{host}.pcap"))).collect();
+    for (host, (path, clock)) in paths.iter().zip([0, 5, 0, 5, 10]).enumerate() {
+        let (host, next, before) = (host as u8, (host as u8 + 1) % 5, (host as u8 + 4) % 5);
+        let flows = [flow(host, next), flow(next, host), flow(before, host), flow(host, before)];
+        sends_of(path, clock * 1_000_000 + i64::from(host), 50_000, 0..99, &flows);
+    }
+    let groups = capture::parts_of_one(&paths);
+    assert_eq!(groups, paths.iter().map(|path| vec![path.clone()]).collect::<Vec<_>>());
 }
 
 #[test]

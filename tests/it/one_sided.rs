@@ -201,3 +201,44 @@ fn no_real_application_is_taken_for_it() {
     }
     assert!(captures > 40, "{captures}");
 }
+
+fn of_captures(names: &[&str]) -> OneSided {
+    let mut frames = Vec::new();
+    for (tap, name) in names.iter().enumerate() {
+        let path = format!("tests/data/one_sided/{name}.pcap.zst");
+        let of_tap = trace::read(std::path::Path::new(&path)).unwrap();
+        frames.extend(of_tap.into_iter().map(|frame| (tap as u16, frame)));
+    }
+    frames.sort_by_key(|(tap, frame)| (frame.record().time, *tap));
+    let mut analysis = Analysis::new(Options::default());
+    for (interface, frame) in &frames {
+        analysis.push(&Record { interface: *interface, ..frame.record() });
+    }
+    analysis.finish().head.one_sided.expect("one-sided traffic")
+}
+
+/// Before the path MTU is known, a READ's PSNs are those up to the next one: its copy at the other tap is none.
+#[test]
+fn the_taps_of_both_ends_count_once() {
+    for names in [&["reads-a"][..], &["reads-b"], &["reads-a", "reads-b"]] {
+        let found = of_captures(names);
+        assert_eq!(found.queue_pairs.len(), 2, "{names:?}");
+        for one in &found.queue_pairs {
+            assert_eq!((one.operations, one.reads, one.resent_packets), (20, 20, 0), "{names:?}");
+            assert!(one.completion_ns.is_some_and(|took| took.max < 30_000), "{names:?}: {one:?}");
+        }
+    }
+}
+
+/// Queue pairs whose PSNs all begin at 0 are paired late: what was answered before is not measured. An atomic moves no bytes.
+#[test]
+fn answers_from_before_the_pairing_measure_nothing() {
+    let found = of_captures(&["puts"]);
+    assert_eq!(found.queue_pairs.len(), 8);
+    for one in &found.queue_pairs {
+        assert_eq!((one.operations, one.writes, one.atomics), (80, 40, 40));
+        assert!(one.completion_ns.is_some_and(|took| took.max < 20_000), "{one:?}");
+        let sizes = one.size_bytes.unwrap();
+        assert_eq!((sizes.count, sizes.min, sizes.p50), (40, 7168, 7168));
+    }
+}

@@ -22,7 +22,7 @@ use crate::{
     analyze::{
         engine::{Retired, Tracker},
         metric::{bit_rate, named::Named, paths::BehindTap},
-        model::{Class, FlowId, Trigger},
+        model::{FlowId, Trigger},
         network::Overtaken,
         packet::key::Key,
         table::flow::{Flow, REQUESTS, RESPONSES},

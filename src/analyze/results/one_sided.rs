@@ -116,9 +116,9 @@ fn row(
         return None;
     }
     let flow_row = index.report(at);
-    let sizes = flow_row.messages.size_bytes?;
+    let moved = flow_row.messages.size_bytes?.sum;
     // Atomics count with no bytes.
-    let is_bulk = sizes.sum >= flow_row.messages.completed.saturating_sub(kinds.atomics).saturating_mul(BULK);
+    let is_bulk = moved >= flow_row.messages.completed.saturating_sub(kinds.atomics).saturating_mul(BULK);
     let is_known = known.contains(&(flow_row.dst.as_str(), flow_row.dest_qp));
     if !is_bulk || is_known || flow_row.application.is_some() {
         return None;
@@ -133,20 +133,38 @@ fn row(
     // Until the last one was complete.
     let last = back.map_or(flow_row.last_ns, |back| back.last_time.max(flow_row.last_ns));
     let lasted = last.saturating_sub(flow_row.first_ns).max(0) as u64;
-    let outstanding = completion_ns.filter(|_| lasted > 0).map(|took| took.sum as f64 / lasted as f64);
+    // Those that were not measured took as long.
+    let mean = completion_ns.map(|took| took.sum as f64 / took.count.max(1) as f64);
+    let outstanding = mean.filter(|_| lasted > 0);
+    let outstanding = outstanding.map(|mean| mean * flow_row.messages.completed as f64 / lasted as f64);
     if completion_ns.is_none() {
         let reason = flow_row.why.get("latency_ns").copied().unwrap_or(Reason::TooFew);
         why.insert("completion_ns".into(), reason);
         why.insert("outstanding".into(), reason);
     }
-    if !has_all {
-        why.insert("small_writes".into(), Reason::MemoryLimit);
+    let size_bytes = match kinds.atomics {
+        0 => flow_row.messages.size_bytes,
+        atomics => flow.requests.sizes.summary_above_zero(atomics),
+    };
+    if size_bytes.is_none() {
+        why.insert("size_bytes".into(), Reason::MemoryLimit);
+    }
+    // Of a WRITE that was recorded twice, each record was noted.
+    let small_writes = match (has_all, Kinds::all(flow).writes) {
+        (false, _) => Err(Reason::MemoryLimit),
+        (true, all) if all == kinds.writes => Ok(noted.small()),
+        (true, all) if all == 2 * kinds.writes => Ok(noted.small() / 2),
+        _ if noted.small() == 0 => Ok(0),
+        _ => Err(Reason::RecordedTwice),
+    };
+    if let Err(reason) = small_writes {
+        why.insert("small_writes".into(), reason);
     }
     let written_bytes = flow.requests.goodput;
     Some(Row {
         ends: (flow.key.src, flow.key.dst),
         bytes: read_bytes
-            .unwrap_or_else(|| sizes.sum.saturating_sub(written_bytes))
+            .unwrap_or_else(|| moved.saturating_sub(written_bytes))
             .saturating_add(written_bytes),
         row: OneSidedQueuePair {
             flow: at,
@@ -158,12 +176,12 @@ fn row(
             writes: kinds.writes,
             read_bytes,
             written_bytes,
-            size_bytes: Some(sizes),
+            size_bytes,
             completion_ns,
             outstanding,
             atomics: kinds.atomics,
             immediates: kinds.immediates,
-            small_writes: has_all.then(|| noted.small()),
+            small_writes: small_writes.ok(),
             resent_packets: flow_row.requests.retransmits,
             why,
             ..OneSidedQueuePair::default()
@@ -172,9 +190,25 @@ fn row(
 }
 
 impl Kinds {
+    /// Without what was recorded before.
     fn of(flow: &Flow) -> Kinds {
+        let (all, copied) = (Kinds::all(flow), Kinds::counted(flow.signals().copied.iter()));
+        Kinds {
+            sends: all.sends.saturating_sub(copied.sends),
+            writes: all.writes.saturating_sub(copied.writes),
+            immediates: all.immediates.saturating_sub(copied.immediates),
+            reads: all.reads.saturating_sub(copied.reads),
+            atomics: all.atomics.saturating_sub(copied.atomics),
+        }
+    }
+
+    fn all(flow: &Flow) -> Kinds {
+        Kinds::counted(flow.opcodes.iter())
+    }
+
+    fn counted(opcodes: impl Iterator<Item = (u8, u64)>) -> Kinds {
         let mut kinds = Kinds::default();
-        for (code, n) in flow.opcodes.iter() {
+        for (code, n) in opcodes {
             let opcode = Opcode::ib(code);
             let ends = if opcode.shape().ends { n } else { 0 };
             match opcode.operation() {

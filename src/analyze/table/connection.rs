@@ -840,6 +840,16 @@ fn join(flows: &mut Flows, a: FlowId, b: FlowId, by: PairedBy, bits: u32) {
     (one.peer, one.peer_qp, one.paired_by) = (Some(b), Some(two.key.dest_qp()), Some(by));
     (two.peer, two.peer_qp, two.paired_by) = (Some(a), Some(one.key.dest_qp()), Some(by));
     (one.evidence, two.evidence) = (bits as u16, bits as u16);
+    begin_at_answers(one, two);
+    begin_at_answers(two, one);
+}
+
+/// Answers that came before the flows were paired measure nothing. A flow that only answers tells by its last packet how far it did.
+fn begin_at_answers(asks: &mut Flow, answers: &Flow) {
+    let only_answers = answers.requests.counts.packets == 0 && answers.responses.counts.packets > 0;
+    if only_answers && asks.requests.seq.is_started() {
+        asks.requests.was_answered_to(Psn(answers.last_psn));
+    }
 }
 
 #[cfg(test)]

@@ -307,6 +307,8 @@ pub(crate) struct SignalCounts {
     pub(crate) becn: u64,
     /// VCRCs of native InfiniBand, right and wrong ones.
     pub(crate) vcrc: [u64; 2],
+    /// Packets that were recorded before.
+    pub(crate) copied: Opcodes,
 }
 
 quiet!(SignalCounts);
@@ -318,7 +320,7 @@ heap! {
     Opcodes { more }
     MoreOpcodes { others }
     Codes { 0 }
-    SignalCounts {}
+    SignalCounts { copied }
 }
 
 /// Where packets whose ICRC has this state count: trimmed ones are not checked.
@@ -475,6 +477,7 @@ impl Flow {
     /// record did not have is a mark of the same packet.
     #[cold]
     pub(crate) fn was_noted(&mut self, packet: &Facts, is_marked_later: bool) {
+        self.signals_mut().copied.add(packet.opcode().code);
         let is_marked = packet.mark() == Ecn::CE;
         if is_marked && !is_marked_later {
             let marked = &mut self.signals_mut().ecn_ce;

@@ -103,8 +103,6 @@ pub(crate) struct Counts {
     first: u16,
     /// Packets that may have been lost upstream in silences. They are no trouble.
     perhaps: u16,
-    /// Those silences.
-    pub(crate) silences: u32,
     trouble: OnDemand<Trouble>,
 }
 
@@ -266,10 +264,9 @@ impl Counts {
         self.lost(Place::Downstream, 0, 1);
     }
 
-    /// At most `most` packets were lost upstream in so many silences, perhaps none.
+    /// At most `most` packets were lost upstream, perhaps none.
     #[inline]
-    pub(crate) fn lost_perhaps(&mut self, silences: u32, most: u64) {
-        self.silences = self.silences.saturating_add(silences);
+    pub(crate) fn lost_perhaps(&mut self, most: u64) {
         match u16::try_from(most).ok().and_then(|most| self.perhaps.checked_add(most)) {
             Some(sum) => self.perhaps = sum,
             None => self.lost(Place::Upstream, 0, most),

@@ -305,6 +305,29 @@ impl Distribution {
         }
     }
 
+    /// [`summary`](Self::summary) of the samples that are not zero, where so many are; `None` too where that is not known any more.
+    pub(crate) fn summary_above_zero(&self, zeros: u64) -> Option<Summary> {
+        let above = |samples: &Samples| {
+            exact_summary(&samples.all().iter().copied().filter(|&one| one > 0).collect::<Vec<_>>())
+        };
+        match &self.0 {
+            Inner::Alike { value: 0, .. } | Inner::Octaves(_) | Inner::Over(_) => None,
+            Inner::Empty | Inner::Alike { .. } => self.summary(),
+            Inner::Exact(samples) => above(samples),
+            Inner::Buffered(buffered) => match &buffered.exact {
+                Some(samples) => above(samples),
+                None => {
+                    let (all, Totals { count, max, sum, .. }) = (buffered.all(), buffered.totals);
+                    let left = count.checked_sub(zeros).filter(|&left| left > 0)?;
+                    // Between two samples' shares, as those of floats are not exact.
+                    let at = |place: f64| all.within((zeros as f64 + place - 0.5) / count as f64);
+                    let totals = Totals { count: left, min: at(1.0)[0], max, sum };
+                    Some(totals.summary(|share| at(due(share, left) as f64)))
+                }
+            },
+        }
+    }
+
     /// The 99th percentile, as [summaries](Self::summary) have it.
     pub fn p99(&self) -> Option<u64> {
         self.summary().map(|summary| summary.p99)

@@ -137,6 +137,8 @@ pub(crate) struct Requests {
     /// Messages that were acknowledged together with a later one. Their own acknowledgement was not sent, or was lost.
     pub(crate) acks_not_seen: u64,
     pub(crate) messages_broken: u64,
+    /// Silences that may hide losses.
+    silences: u32,
 }
 
 heap! {
@@ -316,7 +318,7 @@ impl Requests {
     /// After a silence as long as a timeout, the packet may have been sent before, and lost.
     #[inline(never)]
     fn after_silence(&mut self, id: Option<u16>, ids: &IdOrder) {
-        self.counts.lost_perhaps(1, unseen(id, ids).clamp(1, self.burst()));
+        self.lost_perhaps(1, unseen(id, ids).clamp(1, self.burst()));
     }
 
     /// Takes a request. Returns its class; `None` if it is undecided: then the verdict comes in `resolved` later.
@@ -443,10 +445,10 @@ impl Requests {
             Class::Retransmission => self.again(request, &step, silent, config),
             Class::Ambiguous => self.counts.ambiguous(),
             Class::NewAfterGap | Class::New if step.unseen > 0 => {
-                self.counts.lost_perhaps(1, step.unseen.min(self.burst()))
+                self.lost_perhaps(1, step.unseen.min(self.burst()))
             }
             // After a silence as long as a timeout: sent before, perhaps, and lost.
-            Class::New if silent > context.timeout_ns => self.counts.lost_perhaps(1, 1),
+            Class::New if silent > context.timeout_ns => self.lost_perhaps(1, 1),
             _ => {}
         }
         self.counts.decided(class, step.evidence);
@@ -517,6 +519,11 @@ impl Requests {
     #[cold]
     fn solve(&mut self, next: Psn) {
         let Some((x, length)) = self.take_guess() else { return };
+        // The READ itself, again or as another tap has it, shows nothing.
+        if self.seq.unwrap(next) == x {
+            self.reads.guess = Some((x, length));
+            return;
+        }
         if length == UNKNOWN {
             return self.reach_to(x, self.seq.unwrap(next));
         }
@@ -714,6 +721,14 @@ impl Requests {
     pub(crate) fn waiting_until(&self, psn: Psn) -> u32 {
         let x = self.seq.unwrap(psn);
         self.waiting.partition_point(|message| message.last <= x) as u32
+    }
+
+    /// These requests are paired with their answers, the last of which had this PSN. What was acknowledged before, nobody knows when, is not
+    /// measured; what the answer at hand acknowledges is.
+    pub(crate) fn was_answered_to(&mut self, psn: Psn) {
+        let x = self.seq.unwrap(psn);
+        let before = self.waiting.partition_point(|message| message.last < x);
+        self.waiting.drain(..before);
     }
 
     /// Messages that are acknowledged, of those that are complete.

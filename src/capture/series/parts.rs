@@ -1,7 +1,7 @@
 //! Which files are parts of one capture: by their names, their interfaces and their times.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{HashMap, HashSet, VecDeque},
     ffi::OsStr,
     path::{Path, PathBuf},
 };
@@ -19,7 +19,8 @@ use crate::{
 /// Parts have names that differ in a number or a time at their end, as those that `tcpdump -C`, `tcpdump -G`, `dumpcap -b` and
 /// `editcap -c` give; an interface in common; and times that follow each other: within a second, or with a flow whose PSNs go on. A longer
 /// silence between two files whose numbers follow each other divides nothing where a flow goes on between other files of theirs. A file
-/// without a frame, as a capture leaves it that ends just after it began a file, is a part of those beside whose names its own is.
+/// without a frame, as a capture leaves it that ends just after it began a file, is a part of those beside whose names its own is. Files most of
+/// which have the very packets of another one are taps of the same traffic, and no parts, whatever their clocks say.
 pub fn parts_of_one(paths: &[PathBuf]) -> Vec<Vec<PathBuf>> {
     let mut chains: Vec<Vec<usize>> = (0..paths.len()).map(|at| vec![at]).collect();
     let mut probes: HashMap<usize, Option<Probe>> = HashMap::new();
@@ -36,12 +37,36 @@ pub fn parts_of_one(paths: &[PathBuf]) -> Vec<Vec<PathBuf>> {
             let (mut heads, empty): (Vec<usize>, Vec<usize>) = files
                 .into_iter()
                 .partition(|at| probes.entry(*at).or_insert_with(|| Probe::of(&paths[*at])).is_some());
-            join(&mut heads, paths, &mut probes, &mut chains);
-            join_empty(empty, &heads, paths, &mut chains);
+            if !are_taps(&heads, &probes) {
+                join(&mut heads, paths, &mut probes, &mut chains);
+                join_empty(empty, &heads, paths, &mut chains);
+            }
         }
     }
     let groups = chains.into_iter().filter(|chain| !chain.is_empty());
     groups.map(|chain| chain.into_iter().map(|at| paths[at].clone()).collect()).collect()
+}
+
+/// Whether most of these files begin with the packets of another of them: with those of two flows at least. Parts of one capture begin where
+/// others end; but PSNs come round.
+fn are_taps(files: &[usize], probes: &HashMap<usize, Option<Probe>>) -> bool {
+    let mut of_flow: HashMap<&FlowKey, Vec<(usize, Stretch)>> = HashMap::new();
+    for &at in files {
+        let begins = probes.get(&at).and_then(Option::as_ref).into_iter().flat_map(|probe| &probe.begins);
+        for (flow, &stretch) in begins.filter(|(_, stretch)| stretch.length > 0) {
+            of_flow.entry(flow).or_default().push((at, stretch));
+        }
+    }
+    let mut shared: HashMap<[usize; 2], u32> = HashMap::new();
+    for mut of in of_flow.into_values() {
+        of.sort_by_key(|&(at, stretch)| (stretch.first, at));
+        for pair in of.windows(2).filter(|pair| pair[0].1.has(pair[1].1.first)) {
+            *shared.entry([pair[0].0.min(pair[1].0), pair[0].0.max(pair[1].0)]).or_insert(0) += 1;
+        }
+    }
+    let taps: HashSet<usize> =
+        shared.into_iter().filter(|&(_, flows)| flows > 1).flat_map(|(of, _)| of).collect();
+    taps.len() * 2 > files.len()
 }
 
 /// Joins those of the files that follow each other: their chain takes the place of its file that was named first.
@@ -102,12 +127,12 @@ fn join_empty(mut empty: Vec<usize>, heads: &[usize], paths: &[PathBuf], chains:
     empty.sort_by_cached_key(|at| numbers(&paths[*at]));
     empty.retain(|at| is_empty(&paths[*at]));
     for at in empty {
-        let is_of_kind = |chain: &&Vec<usize>| {
-            let is_counted =
-                || chain.iter().any(|part| by_extension(&paths[*part]) == by_extension(&paths[at]));
-            chain.iter().any(|part| heads.contains(part)) && (chain.len() > 1 || is_counted())
+        let counted = by_extension(&paths[at]);
+        let is_counted = |part: &usize| counted.is_some() && by_extension(&paths[*part]) == counted;
+        let is_of_kind = |chain: &[usize]| {
+            chain.iter().any(|part| heads.contains(part)) && (chain.len() > 1 || chain.iter().any(is_counted))
         };
-        let mut alike = (0..chains.len()).filter(|chain| is_of_kind(&&chains[*chain]));
+        let mut alike = (0..chains.len()).filter(|chain| is_of_kind(&chains[*chain]));
         let (Some(chain), None) = (alike.next(), alike.next()) else { continue };
         let mut part = std::mem::take(&mut chains[chain]);
         let number = numbers(&paths[at]);
@@ -136,7 +161,7 @@ pub(super) fn missing_between(last: &Path, next: &Path) -> Option<u64> {
     let missing = after.last()?.checked_sub(from)?.checked_sub(1).filter(|&n| n > 0 && is_numbered)?;
     let (mut last, next) = (Probe::of(last)?, Probe::of(next)?);
     let gaps = last.gaps(&next);
-    let is_cut = !gaps.is_empty() && gaps.iter().all(|gap| *gap > 1);
+    let is_cut = !gaps.is_empty() && gaps.iter().all(|gap| (2..1 << 23).contains(gap));
     is_cut.then_some(missing)
 }
 
@@ -219,6 +244,28 @@ fn numbers(path: &Path) -> Vec<u64> {
 /// A flow: addresses and the queue pair.
 type FlowKey = (Vec<u8>, u32);
 
+/// PSNs of a flow in one end of a file: the first, and how much further they come.
+#[derive(Clone, Copy, Debug)]
+struct Stretch {
+    first: u32,
+    length: u32,
+}
+
+impl Stretch {
+    fn add(&mut self, psn: u32) {
+        let ahead = psn.wrapping_sub(self.first) & 0xff_ffff;
+        if ahead <= Probe::NEAR {
+            self.length = self.length.max(ahead);
+        }
+    }
+
+    /// Whether a PSN is one of the first half of these: the last ones may be sent again behind them.
+    fn has(&self, psn: u32) -> bool {
+        let ahead = psn.wrapping_sub(self.first) & 0xff_ffff;
+        ahead <= self.length / 2
+    }
+}
+
 /// The ends of a file.
 #[derive(Clone, Debug)]
 struct Probe {
@@ -227,8 +274,8 @@ struct Probe {
     first: Time,
     /// It is not compressed: its end can be read alone.
     is_plain: bool,
-    /// PSNs of the first packet of each flow among the first frames.
-    begins: HashMap<FlowKey, u32>,
+    /// PSNs of each flow among the first frames.
+    begins: HashMap<FlowKey, Stretch>,
     /// The last frame, once it was looked for.
     end: Option<End>,
 }
@@ -259,7 +306,7 @@ impl Probe {
             let Ok(Some(record)) = reader.next() else { break };
             first.get_or_insert(record.time);
             if let Some((flow, psn)) = flow_of(&record) {
-                begins.entry(flow).or_insert(psn);
+                begins.entry(flow).or_insert(Stretch { first: psn, length: 0 }).add(psn);
             }
         }
         let interfaces = reader.info().interfaces.clone();
@@ -282,8 +329,9 @@ impl Probe {
             return Joint::None;
         }
         let goes_on = || {
-            next.begins.iter().any(|(flow, &psn)| {
-                let ahead = |last: &u32| psn.wrapping_sub(*last).wrapping_add(Probe::NEAR) & 0xff_ffff;
+            next.begins.iter().any(|(flow, begin)| {
+                let ahead =
+                    |last: &u32| begin.first.wrapping_sub(*last).wrapping_add(Probe::NEAR) & 0xff_ffff;
                 psns.get(flow).is_some_and(|last| ahead(last) <= 2 * Probe::NEAR)
             })
         };
@@ -299,7 +347,9 @@ impl Probe {
     /// How far the PSNs of flows go on from here to there.
     fn gaps(&mut self, next: &Probe) -> Vec<u32> {
         let Some(End { psns, .. }) = self.end(i64::MAX) else { return Vec::new() };
-        let ahead = |(flow, psn): (&FlowKey, &u32)| Some(psn.wrapping_sub(*psns.get(flow)?) & 0xff_ffff);
+        let ahead = |(flow, begin): (&FlowKey, &Stretch)| {
+            Some(begin.first.wrapping_sub(*psns.get(flow)?) & 0xff_ffff)
+        };
         next.begins.iter().filter_map(ahead).collect()
     }
 

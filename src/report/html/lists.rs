@@ -363,7 +363,7 @@ const ONE_SIDED: &[Column<OneSidedQueuePair>] = &[
     }),
     optional("read", "bytes", "Bytes that were read", |q, _| number(q.read_bytes.filter(|&n| n > 0))),
     optional("written", "bytes", "Bytes that were written", |q, _| some(q.written_bytes)),
-    optional("size", "bytes", "Bytes of an operation, the median", |q, _| {
+    optional("size", "bytes", "Bytes of a READ or WRITE, the median", |q, _| {
         number(q.size_bytes.map(|sizes| sizes.p50))
     }),
     optional(

@@ -20,6 +20,9 @@ const APART: i64 = 4;
 const LEAST_NS: i64 = 10_000;
 /// Silences of a connection that divide operations are one for so many of its requests, at most.
 const FEW: usize = 4;
+/// So many operations that are alike show what divides them, and so many silences are tried.
+const EVEN: usize = 3;
+const EVEN_TRIES: usize = 8;
 /// Operations of one span, at most, and kinds of operations that are compared.
 const MOST_TOGETHER: usize = 64;
 
@@ -101,11 +104,27 @@ fn grouped(timed: &mut [Timed], ends: &Ends) -> Vec<Span> {
         }
         until = until.max(one.end);
     }
+    if let Some(least) = evenly_dividing(timed, &silences) {
+        let spans = divided_by(timed, least);
+        return ahead::divide(timed, ends, spans);
+    }
     let own = own_silences(timed);
     let least = match dividing(silences) {
         i64::MAX => of_most(&own).unwrap_or(i64::MAX),
         least => least,
     };
+    let spans = divided_by(timed, least);
+    let count = spans.len();
+    let spans = without_waits(timed, spans, (ends, &own));
+    // What was only a wait divides nothing else.
+    let gaps = spans.windows(2).map(|pair| pair[1].start.saturating_sub(pair[0].end));
+    let least = if spans.len() < count { gaps.min().unwrap_or(i64::MAX) } else { least };
+    let spans = divided(timed, spans, least);
+    ahead::divide(timed, ends, spans)
+}
+
+/// Divides where all are silent for so long.
+fn divided_by(timed: &mut [Timed], least: i64) -> Vec<Span> {
     let mut spans: Vec<Span> = Vec::new();
     for one in timed.iter_mut().filter(|one| one.shows_data) {
         match spans.last_mut() {
@@ -114,13 +133,42 @@ fn grouped(timed: &mut [Timed], ends: &Ends) -> Vec<Span> {
         }
         one.operation = spans.len().checked_sub(1);
     }
-    let count = spans.len();
-    let spans = without_waits(timed, spans, (ends, &own));
-    // What was only a wait divides nothing else.
-    let gaps = spans.windows(2).map(|pair| pair[1].start.saturating_sub(pair[0].end));
-    let least = if spans.len() < count { gaps.min().unwrap_or(i64::MAX) } else { least };
-    let spans = divided(timed, spans, least);
-    ahead::divide(timed, ends, spans)
+    spans
+}
+
+/// The shortest silence that divides into operations which are alike, each of as many requests of each connection: then silences need not be so much longer than those
+/// within. The widest step of those that do.
+fn evenly_dividing(timed: &[Timed], silences: &[i64]) -> Option<i64> {
+    let mut sorted: Vec<i64> = silences.iter().copied().filter(|&silence| silence >= LEAST_NS).collect();
+    sorted.sort_unstable();
+    let steps = sorted.windows(2).map(|pair| (pair[0], pair[1]));
+    let mut steps: Vec<(i64, i64)> =
+        steps.filter(|(below, above)| above.saturating_mul(2) >= below.saturating_mul(3)).collect();
+    steps.sort_by_key(|(below, above)| std::cmp::Reverse(above.saturating_mul(16) / below));
+    steps.into_iter().take(EVEN_TRIES).map(|(_, above)| above).find(|&least| are_even(timed, least))
+}
+
+/// Whether a silence divides into several operations of as many requests of each connection, and more than one of each.
+fn are_even(timed: &[Timed], least: i64) -> bool {
+    let (mut until, mut last): (Option<i64>, Option<Counts>) = (None, None);
+    let (mut counts, mut spans) = (Counts::new(), 1);
+    let mut is_like_last = |counts: &mut Counts| {
+        let ended = std::mem::take(counts);
+        let is_so = last.as_ref().is_none_or(|last| *last == ended);
+        last = Some(ended);
+        is_so && last.iter().all(|last| last.len() > 1 && last.values().all(|&requests| requests > 1))
+    };
+    for one in timed.iter().filter(|one| one.shows_data) {
+        if until.is_some_and(|until| one.begin.saturating_sub(until) >= least) {
+            spans += 1;
+            if !is_like_last(&mut counts) {
+                return false;
+            }
+        }
+        until = until.max(Some(one.end));
+        *counts.entry(one.connection).or_insert(0) += 1;
+    }
+    spans >= EVEN && is_like_last(&mut counts)
 }
 
 /// What connections do: requests, and silences between these, by when they end.
@@ -332,7 +380,8 @@ pub(super) fn rows(
     let has_lost = |&at: &usize| timed[at].time.recovering_ns > 0;
     let mut whole_ones: BTreeMap<(usize, u64), Vec<u64>> = BTreeMap::new();
     for (span, members) in spans.iter().zip(&of_operation).filter(|(_, of)| !of.iter().any(has_lost)) {
-        whole_ones.entry(size(members)).or_default().push(ns_between(span.start, span.end));
+        let took = own_time(members, (timed, ends, whole)).unwrap_or(ns_between(span.start, span.end));
+        whole_ones.entry(size(members)).or_default().push(took);
     }
     whole_ones.values_mut().for_each(|all| all.sort_unstable());
     let mut shapes: BTreeMap<BTreeSet<usize>, Shape> = BTreeMap::new();
@@ -412,6 +461,20 @@ pub(super) fn rows(
         row
     };
     spans.iter().zip(of_operation).enumerate().map(row).collect()
+}
+
+/// The time of an operation without that until its hosts began it: hosts that send nothing to others may have been in the one before for long.
+fn own_time(members: &[usize], (timed, ends, whole): (&[Timed], &Ends, &Shape)) -> Option<u64> {
+    let mut parts: BTreeMap<Option<usize>, (i64, i64)> = BTreeMap::new();
+    for one in members.iter().map(|&at| &timed[at]) {
+        let part = ends.of.get(&one.connection).and_then(|&(sender, _)| whole.part_of(sender));
+        let began = one.cts.or(one.first).unwrap_or(one.begin);
+        let (from, to) = parts.entry(part).or_insert((began, one.end));
+        (*from, *to) = ((*from).min(began), (*to).max(one.end));
+    }
+    // One part alone begins with the operation.
+    let times = (parts.len() > 1).then_some(parts)?.into_values();
+    times.map(|(from, to)| ns_between(from, to)).max()
 }
 
 impl Collectives {

@@ -140,6 +140,7 @@ impl Shape {
         let rate = |bytes: u128| bit_rate(u64::try_from(bytes).unwrap_or(u64::MAX), lasted_ns);
         let (algorithm, bus) = match self.topology {
             Topology::Ring => (most * hosts / (2 * others), most),
+            Topology::Chain => (most, most),
             Topology::AllToAll => (most * hosts / others, most),
             // Each edge carries the whole buffer, up and down.
             Topology::Tree => (total / (2 * others), total / hosts),
@@ -166,6 +167,9 @@ impl Part {
         let edges: usize = self.next.values().map(BTreeMap::len).sum();
         if self.is_ring() {
             return Topology::Ring;
+        }
+        if self.is_chain(edges) {
+            return Topology::Chain;
         }
         let mut times = self.next.values().flat_map(BTreeMap::values);
         let first = times.next();
@@ -217,6 +221,14 @@ impl Part {
         let mut edges = pairs.iter().flat_map(|&(from, to, n)| vec![(hosts[&from], hosts[&to]); n / half]);
         let mut forests = Forests::new(hosts.len());
         edges.all(|(from, to)| forests.takes(from, to))
+    }
+
+    /// Whether each of more than two hosts has one next one at most, and one before it; all of them belong together.
+    fn is_chain(&self, edges: usize) -> bool {
+        let to: BTreeSet<usize> = self.next.values().flat_map(BTreeMap::keys).copied().collect();
+        let hosts = self.next.len();
+        let is_to_one = self.next.values().all(|next| next.len() <= 1);
+        hosts > 2 && edges + 1 == hosts && to.len() == edges && is_to_one
     }
 
     /// Whether each host has one next one, and all of them are one circle.

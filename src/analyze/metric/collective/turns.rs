@@ -12,6 +12,9 @@ use crate::report::Topology;
 /// What is usual for a host is what the fastest of so many of its steps take: longer ones may be waits for somebody else.
 const FASTEST: usize = 4;
 
+/// A receiver is slow at each request that waits for so many, but the first.
+const EACH: usize = 3;
+
 /// What is done: the data of a connection's first request in an operation or of a later one, or what asks for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Kind {
@@ -28,6 +31,8 @@ pub(super) struct Turns {
     pub(super) firsts: BTreeSet<usize>,
     /// Requests of each connection.
     counts: BTreeMap<usize, usize>,
+    /// Connections whose receiver is slow at each request, unlike those of other hosts: so long at least.
+    slow: BTreeMap<usize, u64>,
 }
 
 impl Turns {
@@ -78,7 +83,33 @@ impl Waits<'_> {
                 }
             }
         }
+        turns.slow = self.slow_receivers(parts);
         turns
+    }
+
+    /// The shortest wait for the receiver of each connection, but for its first request: where it is longer than round trips explain, and than that of
+    /// most other hosts.
+    fn slow_receivers(&self, parts: &BTreeMap<usize, Part>) -> BTreeMap<usize, u64> {
+        let wait = |&at: &usize| self.timed[at].time.receiver_late_ns.unwrap_or(0);
+        let least = |(&connection, part): (&usize, &Part)| {
+            let (_, behind) = part.members.split_first()?;
+            let &(_, receiver) = self.ends.of.get(&connection)?;
+            let least = behind.iter().map(wait).min().filter(|_| behind.len() >= EACH)?;
+            Some((connection, self.shape.host_of(receiver), least))
+        };
+        let all: Vec<(usize, usize, u64)> = parts.iter().filter_map(least).collect();
+        let is_slow = |&&(connection, host, least): &&(usize, usize, u64)| {
+            let others = || all.iter().filter(|(_, other, _)| *other != host);
+            let as_slow = others().filter(|(.., other)| other.saturating_mul(2) >= least).count();
+            least > 0 && least >= self.short(connection) && 2 * as_slow < others().count()
+        };
+        all.iter().filter(is_slow).map(|&(connection, _, least)| (connection, least)).collect()
+    }
+
+    /// Whether a request waited for its receiver, which is slow at each: for nothing else then, and how long.
+    pub(super) fn slow_at_each(&self, turns: &Turns, late: &Late) -> Option<u64> {
+        let slow = turns.slow.get(&self.timed[late.at].connection).copied();
+        slow.filter(|&slow| !late.is_sender && !turns.firsts.contains(&late.at) && slow <= late.ns())
     }
 
     /// Whether a request may wait for this one: the first data of a connection waits for nothing but the first data of others, which may be of

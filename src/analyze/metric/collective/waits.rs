@@ -69,6 +69,8 @@ pub(super) struct Start {
     pub(super) gap: u64,
     /// How much later than the first host it began, without that: for so long it, or whom it waited for, had been in the operation before.
     pub(super) carried: u64,
+    /// What it did first. What others wait for later is not explained by when it began.
+    pub(super) did: i64,
 }
 
 /// What each host got, or sent, by when it was there.
@@ -433,6 +435,10 @@ impl Waits<'_> {
             if !seen.insert(late.at) {
                 break;
             }
+            if let Some(slow) = self.slow_at_each(turns, &late) {
+                late.from = late.to.saturating_sub_unsigned(slow);
+                return Some(turns.beyond(late)).filter(|late| late.ns() > 0);
+            }
             // It went on when this was there. In a ring or a tree, a receiver may also have waited until it could pass on what it had.
             let latest = |is_sent: bool| {
                 let is_it = |other: usize| self.may_need(turns, (late.at, late.is_sender), other);
@@ -456,7 +462,11 @@ impl Waits<'_> {
         match self.starts.and_then(|starts| starts.get(&late.host)).filter(|_| waited_for_nobody) {
             Some(start) => {
                 let own = start.gap.max(self.paused(&late));
-                late.from = late.from.max(late.to.saturating_sub_unsigned(own));
+                let began = late.to.min(start.did);
+                late.from = late.from.max(began.saturating_sub_unsigned(own));
+                if began < late.to {
+                    late = turns.beyond(late);
+                }
             }
             None => late = turns.beyond(late),
         }
@@ -517,7 +527,7 @@ pub(super) fn starts(timed: &[Timed], ends: &Ends, operations: &[Vec<usize>]) ->
                 };
                 let own = first.asked.map_or(due, |asked| asked.max(due));
                 let carried = ns_between(start, due.min(first.did));
-                let start = Start { gap: ns_between(own, first.did), carried };
+                let start = Start { gap: ns_between(own, first.did), carried, did: first.did };
                 let known = found.entry(*host).or_insert(start);
                 if start.gap < known.gap {
                     *known = start;

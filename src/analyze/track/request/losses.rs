@@ -25,6 +25,13 @@ use crate::{
 
 /// What is possible while packets come.
 impl Requests {
+    /// At most `most` packets were lost upstream in so many silences, perhaps none.
+    #[inline]
+    pub(super) fn lost_perhaps(&mut self, silences: u32, most: u64) {
+        self.silences = self.silences.saturating_add(silences);
+        self.counts.lost_perhaps(most);
+    }
+
     /// Of the PSNs that a pass left out, some are of responses: no packet is missing for them.
     pub(super) fn leave_out_responses(&mut self, step: &mut Step) {
         let psns = step.left_out.end - step.left_out.start;
@@ -589,7 +596,7 @@ impl Requests {
     /// A packet behind a silence may be the repetition of one that was lost before the tap with nothing behind it. That happens as often as
     /// packets are lost that others follow, whose loss shows.
     fn bound_silences(&mut self, config: &TrackConfig) {
-        let silences = u64::from(self.counts.silences);
+        let silences = u64::from(self.silences);
         if silences == 0 || !self.shows_losses(config) || self.loses_bursts() {
             return;
         }

@@ -322,7 +322,7 @@ impl Requests {
         self.counts.are_new(packets);
         let Of::Requests(of) = run.of else { return };
         if of.perhaps > 0 {
-            self.counts.lost_perhaps(of.silences.into(), of.perhaps.into());
+            self.lost_perhaps(of.silences.into(), of.perhaps.into());
         }
         self.assembly = of.open.map(|operation| Assembly {
             next: run.next,
