@@ -12,10 +12,10 @@ use super::{
 };
 use crate::{
     dissect::Address,
-    follow::{Ending, Key, Moving, Progress, Sums, Taps, Time},
+    follow::{Ending, Key, Moving, Progress, Reading, Sums, Taps, Time},
     opcode::Operation,
     report::ApplicationBy,
-    upper::Protocol,
+    upper::{Message, Protocol},
     wire::Reth,
 };
 
@@ -49,6 +49,8 @@ pub(super) struct Conversation {
     pub(super) taps: Taps,
     /// Answers of which it is not sure yet that who asked took them.
     pub(super) held: Vec<Held>,
+    /// Commands whose answer came, and is not acknowledged yet.
+    pub(super) taken: Vec<Taken>,
     pub(super) sums: Sums,
     /// How many failed so, and the first one's frame.
     pub(super) failed: BTreeMap<(Cow<'static, str>, Status), (u64, u64)>,
@@ -81,10 +83,36 @@ impl Held {
     }
 }
 
+/// A command whose answer came: who asked may still say that it wants that again.
+#[derive(Debug)]
+pub(super) struct Taken {
+    /// Of the answer: its first and last one.
+    pub(super) psns: [u32; 2],
+    /// The answer, without its bytes.
+    whole: Whole<'static>,
+    open: Open,
+    answered: Answered,
+    time: Time,
+}
+
+impl Taken {
+    /// Whether who answers sends in this direction.
+    pub(super) fn is_of(&self, from_client: bool) -> bool {
+        self.whole.from_client == from_client
+    }
+
+    /// Whether it is this command of the client, or of the server.
+    pub(super) fn answers(&self, of_client: bool, id: u64) -> bool {
+        self.whole.from_client != of_client && self.answered.id == id
+    }
+}
+
 /// A command, and where in a message in memory a transfer of it begins.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Moved {
-    pub(super) id: (bool, u64),
+    id: (bool, u64),
+    /// The command's: its number may be used again.
+    frame: u64,
     pub(super) place: Option<Place>,
 }
 
@@ -107,6 +135,8 @@ pub(super) struct Asked {
     /// The application's bytes, where the request says them.
     pub(super) size: Option<u64>,
     pub(super) memory: Vec<Memory>,
+    /// It names more memory, which was not captured.
+    pub(super) names_more: bool,
     /// Of RPC over RDMA: the memory where its call or its reply is, if the messages do not have them.
     pub(super) chunks: Option<Box<Chunks>>,
     /// Which file it is about, where it says that.
@@ -126,6 +156,7 @@ impl Asked {
             about: About::default(),
             size: None,
             memory: Vec::new(),
+            names_more: false,
             chunks: None,
             rpc: None,
             is_final: false,
@@ -242,6 +273,7 @@ impl Conversation {
             unread: 0,
             taps: Taps::default(),
             held: Vec::new(),
+            taken: Vec::new(),
             sums: Sums::default(),
             failed: BTreeMap::new(),
             strays: 0,
@@ -288,20 +320,14 @@ impl Conversation {
         }
     }
 
-    /// Takes what a message says. Returns the commands that it completes.
-    pub(super) fn take(&mut self, said: Said, whole: &Whole<'_>, progress: &[&Progress]) -> Vec<Done> {
+    /// Takes what a message with these PSNs says.
+    pub(super) fn take(&mut self, said: Said, psns: [u32; 2], whole: &Whole<'_>, progress: &[&Progress]) {
         match said {
-            Said::Request(asked) => {
-                self.ask(asked, whole);
-                Vec::new()
-            }
-            Said::Reply(answered) => {
-                let Some(open) = self.close((!whole.from_client, answered.id)) else {
-                    self.strays += 1;
-                    return Vec::new();
-                };
-                vec![self.complete(open, !whole.from_client, answered, whole, progress)]
-            }
+            Said::Request(asked) => self.ask(asked, whole),
+            Said::Reply(answered) => match self.close((!whole.from_client, answered.id)) {
+                Some(open) => self.complete(open, answered, psns, whole, progress),
+                None => self.strays += 1,
+            },
             Said::Acknowledge(up_to) => {
                 let of_other = !whole.from_client;
                 let ids: Vec<_> =
@@ -309,10 +335,9 @@ impl Conversation {
                 let closed = ids.into_iter().filter_map(|id| self.close(id).map(|open| (id.1, open)));
                 let closed: Vec<_> = closed.collect();
                 let answered = |id| Answered { id, status: Status::NONE, size: None, residual: 0 };
-                closed
-                    .into_iter()
-                    .map(|(id, open)| self.complete(open, of_other, answered(id), whole, progress))
-                    .collect()
+                for (id, open) in closed {
+                    self.complete(open, answered(id), psns, whole, progress);
+                }
             }
         }
     }
@@ -371,26 +396,53 @@ impl Conversation {
     fn complete(
         &mut self,
         open: Open,
-        by_client: bool,
         answered: Answered,
+        psns: [u32; 2],
         whole: &Whole<'_>,
         progress: &[&Progress],
-    ) -> Done {
+    ) {
+        let by_client = !whole.from_client;
         let times = [open.start, open.sent, whole.end];
         let mut time = Time::cut(times, &open.moving, progress.iter().copied());
         // Its data may have passed unseen: as long as the client's queue pair was not known, or where it was named in what is cut.
-        let is_unread = self.bound_at >= whole.start && by_client && !open.asked.memory.is_empty()
+        let has_passed = self.bound_at >= whole.start && by_client && !open.asked.memory.is_empty()
             || open.is_cut && open.asked.memory.is_empty();
-        if !open.moving.is_some() && is_unread {
+        if !open.moving.is_some() && has_passed || open.is_cut && open.asked.names_more {
             time.unknown = std::mem::take(&mut time.controller);
         } else if !by_client {
             time.asked_back = std::mem::take(&mut time.controller);
         }
+        let message = Message { bytes: &[], len: whole.message.len };
+        self.taken.push(Taken { psns, whole: Whole { message, ..*whole }, open, answered, time });
+    }
+
+    /// Who asked wants all messages of this direction again, from a PSN on: it took none of them.
+    pub(super) fn take_back(&mut self, from_client: bool, psn: u32, progress: &Progress) {
+        if self.taken.is_empty() {
+            return;
+        }
+        let is_wanted = |taken: &mut Taken| taken.is_of(from_client) && progress.is_from(taken.psns[1], psn);
+        let back: Vec<Taken> = self.taken.extract_if(.., is_wanted).collect();
+        for Taken { psns: [first_psn, last_psn], whole, open, answered, .. } in back {
+            let id = (!from_client, answered.id);
+            let said = Said::Reply(answered);
+            match self.held.iter_mut().find(|held| held.is_of(from_client, first_psn)) {
+                Some(held) => held.said.push(said),
+                None => self.held.push(Held { first_psn, last_psn, whole, said: vec![said] }),
+            }
+            self.open.insert(id, open);
+            self.order.push_back(id);
+        }
+    }
+
+    /// A command whose answer was taken for sure.
+    pub(super) fn count(&mut self, taken: Taken) -> Done {
+        let Taken { whole, open, answered, time, .. } = taken;
         let room: u64 = open.asked.memory.iter().map(|memory| u64::from(memory.len)).sum();
         let wanted = open.asked.size.map(|size| size.saturating_sub(answered.residual));
         let done = Done {
             id: answered.id,
-            by_client,
+            by_client: !whole.from_client,
             operation: open.asked.operation,
             detail: open.asked.detail,
             about: open.asked.about,
@@ -428,26 +480,39 @@ impl Conversation {
         };
         let mut of_side = self.open.range((of_client, 0)..=(of_client, u64::MAX));
         let (&id, open) = of_side.find(|(_, open)| has(open))?;
-        Some(Moved { id, place: open.asked.chunks.as_ref().and_then(|chunks| chunks.place(reth)) })
+        let place = open.asked.chunks.as_ref().and_then(|chunks| chunks.place(reth));
+        Some(Moved { id, frame: open.frame, place })
+    }
+
+    /// The command of a transfer, as long as it waits.
+    fn open_of(&mut self, moved: Moved) -> Option<&mut Open> {
+        self.open.get_mut(&moved.id).filter(|open| open.frame == moved.frame)
     }
 
     /// A READ request for data of a command.
-    pub(super) fn on_read_request(&mut self, id: (bool, u64), time: i64, is_new: bool) {
-        if let Some(open) = self.open.get_mut(&id) {
-            open.moving.read(time, is_new);
+    pub(super) fn on_read_request(&mut self, of: Moved, time: i64, reading: Reading) {
+        if let Some(open) = self.open_of(of) {
+            open.moving.read(time, reading);
+        }
+    }
+
+    /// The last response to a READ of data that was open.
+    pub(super) fn on_read_ended(&mut self, of: Moved, time: i64) {
+        if let Some(open) = self.open_of(of) {
+            open.moving.read_ended(time);
         }
     }
 
     /// The last packet of a WRITE of data is acknowledged.
-    pub(super) fn on_acked(&mut self, id: (bool, u64), psn: u32, time: i64) {
-        if let Some(open) = self.open.get_mut(&id) {
+    pub(super) fn on_acked(&mut self, of: Moved, psn: u32, time: i64) {
+        if let Some(open) = self.open_of(of) {
             open.moving.acked(psn, time);
         }
     }
 
     /// A packet of a command's data; `begins`: the first one of its READ or WRITE.
     pub(super) fn on_data(&mut self, of: Moved, packet: &Packet<'_>, begins: bool) {
-        let Some(open) = self.open.get_mut(&of.id) else { return };
+        let Some(open) = self.open_of(of) else { return };
         let &Packet { time, psn, payload, len, shape, .. } = packet;
         let is_write = shape.operation == Some(Operation::Write);
         match is_write {
@@ -460,9 +525,6 @@ impl Conversation {
             if place.is_call && shape.ends {
                 rpc::read_call(&mut open.asked);
             }
-        }
-        if shape.ends && !is_write {
-            open.moving.read_ended(time);
         }
     }
 }

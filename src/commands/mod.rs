@@ -25,7 +25,7 @@ use crate::{
     capture::Record,
     dissect::{Address, Dissection},
     follow::{
-        Directions, Doubt, Ending, HalfKnown, Key, Named, Piece, Progress, Requests, Seen, Sums, Tap,
+        Answer, Directions, Doubt, Ending, HalfKnown, Key, Named, Piece, Progress, Requests, Seen, Sums, Tap,
         Transfers, Turn,
     },
     opcode::{Operation, Service, Shape},
@@ -33,7 +33,7 @@ use crate::{
     upper::{Application, Message, Protocol},
     wire::{self, Aeth, Bth, CmRej, CmRep, CmReq, Psn, Reth},
 };
-use conversation::{Conversation, Done, Held, Moved, Said};
+use conversation::{Conversation, Done, Held, Moved, Said, Taken};
 
 pub use rows::{CommandRow, ConversationRow, FailedRow, OperationRow, Report, SCHEMA, TimeRow, schema};
 
@@ -211,7 +211,7 @@ impl Commands {
         };
         /// The headers that tell a protocol are no longer.
         const TELLING: usize = 80;
-        let is_known = self.ways.contains_key(&packet.key);
+        let is_known = self.is_known(&packet);
         let may_begin = shape.begins && shape.operation == Some(Operation::Send);
         let is_cut = packet.payload.len() < TELLING.min(packet.len as usize);
         if !is_known && may_begin && is_cut && packet.protocol().is_none() {
@@ -230,13 +230,36 @@ impl Commands {
         }
     }
 
+    /// Whether its direction is one of a connection. One that was closed has no packets with other PSNs: its queue pairs are used again, and
+    /// that set-up was not captured.
+    fn is_known(&mut self, packet: &Packet<'_>) -> bool {
+        let Some(way) = self.ways.get(&packet.key) else { return false };
+        let of = &self.all[way.role.connection()];
+        let is_closed = of.ended.is_some_and(|end| end.by.is_some() && packet.time > end.time);
+        if !is_closed || !packet.has_own_psn() || !way.transfers.requests.is_elsewhere(packet.psn) {
+            return true;
+        }
+        let at = way.role.connection();
+        let [to_server, to_client] = [Some(of.key_to_server()), of.key_to_client()];
+        for key in [to_server, to_client].into_iter().flatten() {
+            if self.ways.get(&key).is_some_and(|way| way.role.connection() == at) {
+                self.ways.remove(&key);
+            }
+        }
+        self.half_known.remove(of.client, of.server, at);
+        false
+    }
+
     /// What the frames show.
     pub fn finish(mut self) -> Report {
         for held in self.doubt.release() {
             held.with(|frame, record, d| self.read(frame, record, d));
         }
         // Nothing says any more that they came.
-        (0..self.all.len()).for_each(|at| self.release(at, |_| true));
+        for at in 0..self.all.len() {
+            self.release(at, |_| true);
+            self.settle(at, |_| true);
+        }
         rows::report(self)
     }
 
@@ -389,29 +412,38 @@ impl Commands {
         if seen == Seen::Copy {
             return;
         }
-        let mut is_answer = false;
+        let mut answer = None;
         if let Some(back) = of.key_back(to_server)
             && let Some(back) = self.ways.get_mut(&back)
         {
-            is_answer = back.transfers.hear(&piece, seen);
+            answer = back.transfers.hear(&piece, seen);
             while let Some((psn, moved)) = back.transfers.take_acked() {
-                of.on_acked(moved.id, psn, packet.time);
+                of.on_acked(moved, psn, packet.time);
+            }
+            match answer {
+                Some(Answer::Again(_)) => of.take_back(!to_server, packet.psn, &back.transfers.requests),
+                Some(Answer::Came) if !of.taken.is_empty() => self.settle_acked(at, !to_server),
+                _ => {}
             }
         }
         let Some(way) = self.ways.get_mut(&packet.key) else { return };
+        let of = &mut self.all[at];
         match operation {
             Operation::Send => self.on_send(packet),
             Operation::ReadRequest => self.on_read_request(packet, role, seen),
             Operation::ReadResponse => {
                 if let Some((moved, begins)) = way.transfers.read_by(packet.psn) {
                     of.on_data(moved, packet, begins);
+                    if packet.shape.ends && way.transfers.end_read(packet.psn) {
+                        of.on_read_ended(moved, packet.time);
+                    }
                 }
             }
             Operation::Write => {
                 if let Some(reth) = packet.reth
                     && let Some(moved) = of.with_memory(!to_server, reth)
                 {
-                    way.transfers.begin_write(packet.psn, reth, moved);
+                    way.transfers.begin_write(&piece, reth, moved);
                 }
                 if let Some((moved, begins)) = way.transfers.written_by(packet.psn) {
                     of.on_data(moved, packet, begins);
@@ -423,7 +455,7 @@ impl Commands {
             _ => {}
         }
         if !self.all[at].held.is_empty() {
-            self.decide_held(at, packet.time, (to_server, is_answer, seen));
+            self.decide_held(at, packet.time, (to_server, answer == Some(Answer::Came), seen));
         }
     }
 
@@ -460,8 +492,25 @@ impl Commands {
         let (taken, rest): (Vec<Held>, Vec<Held>) = held.into_iter().partition(is_taken);
         self.all[at].held = rest;
         for held in taken {
-            held.said.into_iter().for_each(|said| self.take(at, said, &held.whole));
+            let psns = [held.first_psn, held.last_psn];
+            held.said.into_iter().for_each(|said| self.take(at, said, psns, &held.whole));
         }
+    }
+
+    /// Answers to this side's requests that are acknowledged by now.
+    fn settle_acked(&mut self, at: usize, from_client: bool) {
+        let key = self.all[at].key_back(!from_client);
+        let Some(way) = key.and_then(|key| self.ways.get(&key)) else { return };
+        let progress = &way.transfers.requests;
+        let is_acked = |taken: &mut Taken| taken.is_of(from_client) && progress.is_acked(taken.psns[1]);
+        let settled: Vec<Taken> = self.all[at].taken.extract_if(.., is_acked).collect();
+        settled.into_iter().for_each(|taken| self.count(at, taken));
+    }
+
+    /// Commands whose answer was taken for sure.
+    fn settle(&mut self, at: usize, is_sure: impl Fn(&Taken) -> bool) {
+        let settled: Vec<Taken> = self.all[at].taken.extract_if(.., |taken| is_sure(taken)).collect();
+        settled.into_iter().for_each(|taken| self.count(at, taken));
     }
 
     /// Who reads has been given the memory before: its requests go against the request that named it.
@@ -470,10 +519,11 @@ impl Commands {
         let Some(reth) = packet.reth else { return };
         let of = &mut self.all[at];
         let Some(moved) = of.with_memory(role == Role::ToClient(at), reth) else { return };
-        of.on_read_request(moved.id, packet.time, seen != Seen::Again);
         let Some(back) = of.key_back(role == Role::ToServer(at)) else { return };
         if let Some(way) = self.ways.get_mut(&back) {
-            way.transfers.await_read(packet.psn, reth, moved);
+            let piece = packet.piece(Operation::ReadRequest);
+            let reading = way.transfers.await_read(&piece, reth, moved, seen == Seen::Again);
+            of.on_read_request(moved, packet.time, reading);
         }
     }
 
@@ -554,18 +604,21 @@ impl Commands {
                 of.held.push(Held { first_psn, last_psn, whole, said: answers });
             }
         }
-        said.drain(..).for_each(|said| self.take(at, said, whole));
+        said.drain(..).for_each(|said| self.take(at, said, [first_psn, last_psn], whole));
         self.said = said;
     }
 
-    /// Takes what a message says.
-    fn take(&mut self, at: usize, said: Said, whole: &Whole<'_>) {
-        if let Said::Request(asked) = &said
-            && self.all[at].held.iter().any(|held| held.answers(whole.from_client, asked.id))
-        {
+    /// Takes what a message with these PSNs says.
+    fn take(&mut self, at: usize, said: Said, psns: [u32; 2], whole: &Whole<'_>) {
+        if let Said::Request(asked) = &said {
             // Who asked took the answer: its number is used again.
             let (from_client, id) = (whole.from_client, asked.id);
-            self.release(at, |held| held.answers(from_client, id));
+            if self.all[at].held.iter().any(|held| held.answers(from_client, id)) {
+                self.release(at, |held| held.answers(from_client, id));
+            }
+            if self.all[at].taken.iter().any(|taken| taken.answers(from_client, id)) {
+                self.settle(at, |taken| taken.answers(from_client, id));
+            }
         }
         let of = &mut self.all[at];
         let ways = [Some(of.key_to_server()), of.key_to_client()];
@@ -575,17 +628,27 @@ impl Commands {
             .filter_map(|key| self.ways.get(&key))
             .flat_map(|way| [&way.transfers.requests, &way.transfers.responses])
             .collect();
-        for done in of.take(said, whole, &progress) {
-            let mut kind = (at, done.operation.clone());
-            if self.operations.len() >= MOST_OPERATIONS && !self.operations.contains_key(&kind) {
-                kind.1 = "others".into();
-            }
-            let (sums, unread) = self.operations.entry(kind).or_default();
-            sums.take(done.start, &done.time, done.size.unwrap_or(0), done.status.is_error);
-            *unread += u64::from(!done.status.is_known);
-            if self.done.len() < self.keep {
-                self.done.push((at, done));
-            }
+        /// Where nothing acknowledges them, the oldest ones are taken for sure.
+        const MOST_UNSURE: usize = 256;
+        of.take(said, psns, whole, &progress);
+        if of.taken.len() > MOST_UNSURE {
+            let sure: Vec<Taken> = of.taken.drain(..MOST_UNSURE / 2).collect();
+            sure.into_iter().for_each(|taken| self.count(at, taken));
+        }
+    }
+
+    /// A completed command.
+    fn count(&mut self, at: usize, taken: Taken) {
+        let done = self.all[at].count(taken);
+        let mut kind = (at, done.operation.clone());
+        if self.operations.len() >= MOST_OPERATIONS && !self.operations.contains_key(&kind) {
+            kind.1 = "others".into();
+        }
+        let (sums, unread) = self.operations.entry(kind).or_default();
+        sums.take(done.start, &done.time, done.size.unwrap_or(0), done.status.is_error);
+        *unread += u64::from(!done.status.is_known);
+        if self.done.len() < self.keep {
+            self.done.push((at, done));
         }
     }
 }
@@ -599,6 +662,12 @@ impl<'a> Packet<'a> {
     fn piece(&self, operation: Operation) -> Piece<'a> {
         let &Packet { shape, psn, time, len, reth, aeth, .. } = self;
         Piece { operation, shape, psn, time, len, reth, aeth }
+    }
+
+    /// Whether its PSN is of what its sender asks, and not one of the other side.
+    fn has_own_psn(&self) -> bool {
+        let of = self.shape.operation;
+        of.is_some_and(|of| matches!(of, Operation::Send | Operation::Write | Operation::ReadRequest))
     }
 
     /// Of its beginning alone.

@@ -131,7 +131,9 @@ fn request(id: u64, call: &RpcCall, parts: &Parts, bytes: &[u8]) -> Asked {
     };
     let called = Called { program, version, procedure, operations };
     let about = about(parts, bytes);
-    Asked { detail, about, memory: memory(parts, bytes), rpc: Some(called), ..Asked::new(id, operation) }
+    let memory = memory(parts, bytes);
+    let names_more = !has_all_lists(parts, bytes);
+    Asked { detail, about, memory, names_more, rpc: Some(called), ..Asked::new(id, operation) }
 }
 
 /// Which file a call is about: of a compound, its first one.
@@ -185,6 +187,13 @@ fn main_operation(operations: &[Nfs4Operation]) -> Cow<'static, str> {
 
 fn name_of(operation: Nfs4Operation) -> Cow<'static, str> {
     operation.name().map_or_else(|| format!("operation {}", operation.0).into(), Cow::Borrowed)
+}
+
+/// Whether the lists of memory are there to their end.
+fn has_all_lists(parts: &Parts, bytes: &[u8]) -> bool {
+    let count = |kind: Kind| parts.iter().filter(|part| part.kind == kind).count() as u64;
+    let segments: u64 = parts.all::<RpcRdmaChunk>(bytes).map(|chunk| u64::from(chunk.segments())).sum();
+    count(Kind::RpcRdmaEnd) >= 2 && count(Kind::RpcRdmaSegment) >= segments
 }
 
 /// Memory of the caller: its read list, write list and reply chunk.

@@ -18,7 +18,9 @@ pub(super) fn read(parts: &Parts, bytes: &[u8], said: &mut Vec<Said>) {
         let in_command = immediate(cmd, parts, bytes);
         let size = if lists.is_empty() { direct } else { of_lists } + in_command;
         let size = Some(size).filter(|_| cmd.data_out_format() | cmd.data_in_format() != 0);
-        said.push(Said::Request(Asked { size, memory, ..Asked::new(tag, scsi_name(cmd.cdb_opcode())) }));
+        let names_more = of_lists > direct;
+        let asked = Asked { size, memory, names_more, ..Asked::new(tag, scsi_name(cmd.cdb_opcode())) };
+        said.push(Said::Request(asked));
     } else if let Some(rsp) = parts.get::<SrpRsp>(bytes) {
         /// Fewer bytes were moved than wanted: from the initiator, to it.
         const UNDERFLOWS: [u8; 2] = [0x08, 0x20];

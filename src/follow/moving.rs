@@ -1,5 +1,14 @@
 //! When data of a command was on its way: READs were open, or packets of WRITEs were not acknowledged. Between them who answers took its time.
 
+/// A READ that is asked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reading {
+    /// Its first request.
+    pub(crate) since: i64,
+    /// It repeats a request whose last response was not seen.
+    pub(crate) was_open: bool,
+}
+
 /// The times of one command's data.
 #[derive(Debug, Default)]
 pub(crate) struct Moving {
@@ -24,13 +33,15 @@ impl Moving {
         self.unacked = Some(psn);
     }
 
-    /// A READ request. `is_new`: it does not repeat one.
-    pub(crate) fn read(&mut self, time: i64, is_new: bool) {
+    /// A READ request.
+    pub(crate) fn read(&mut self, time: i64, Reading { since, was_open }: Reading) {
         self.packet(time);
-        self.reads = self.reads.saturating_add(u16::from(is_new));
+        // One that is asked again was open all the time: who asked lacks its responses.
+        self.now = self.now.map(|(from, to)| (from.min(since), to));
+        self.reads = self.reads.saturating_add(u16::from(!was_open));
     }
 
-    /// The last response to a READ.
+    /// The last response to a READ that was open.
     pub(crate) fn read_ended(&mut self, time: i64) {
         self.reads = self.reads.saturating_sub(1);
         self.pause(time);
@@ -82,13 +93,18 @@ mod tests {
         moving.acked(1, 12);
         moving.write(15, 3);
         moving.acked(3, 20);
-        moving.read(50, true);
-        moving.read(52, true);
-        moving.read(53, false);
+        moving.read(50, Reading { since: 50, was_open: false });
+        moving.read(52, Reading { since: 52, was_open: false });
+        moving.read(53, Reading { since: 52, was_open: true });
         [55, 57].iter().for_each(|&time| moving.packet(time));
         moving.read_ended(57);
         moving.read_ended(60);
         moving.write(70, 9);
         assert_eq!(moving.times().collect::<Vec<_>>(), [(10, 20), (50, 60), (70, 70)]);
+        // The last READ is asked again: it was open since its first request.
+        moving.read(80, Reading { since: 52, was_open: false });
+        moving.acked(9, 81);
+        moving.read_ended(90);
+        assert_eq!(moving.times().last(), Some((52, 90)));
     }
 }

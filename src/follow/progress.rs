@@ -120,11 +120,7 @@ impl Progress {
         }
         let distance = self.next.map_or(0, |next| ahead(psn, next));
         if distance < 0 {
-            let seen = if is_here { self.repeat(psn, time) } else { self.lend(psn) };
-            if seen != Seen::Copy {
-                self.take(psn, psns);
-            }
-            return seen;
+            return self.again(psn, time, is_here, psns);
         }
         self.take(psn, psns);
         self.asked = self.asked.filter(|asked| !asked.is_until_new || asked.to.is_none());
@@ -142,6 +138,28 @@ impl Progress {
         self.room = psns.saturating_sub(1);
         self.note(Sent { psn, time, is_again: false });
         Seen::New
+    }
+
+    /// A packet whose PSN is not new.
+    pub(crate) fn again(&mut self, psn: u32, time: i64, is_here: bool, psns: u32) -> Seen {
+        let seen = if is_here { self.repeat(psn, time) } else { self.lend(psn) };
+        if seen != Seen::Copy {
+            self.take(psn, psns);
+        }
+        seen
+    }
+
+    /// A READ request for the rest of one before: who asks lacks its responses, and goes back to there. What it sent since comes again.
+    pub(crate) fn resume(&mut self, psn: u32, time: i64, is_here: bool, psns: u32) -> Seen {
+        let Some(next) = self.next.filter(|_| is_here) else { return Seen::Copy };
+        if self.asked.is_none_or(|asked| ahead(psn, asked.from) < 0) {
+            let to = Some(next.wrapping_sub(1) & MASK);
+            self.asked = Some(Asked { from: psn, to, why: Why::Unknown, is_until_new: false });
+        }
+        self.recover(time, psn, Why::Unknown);
+        self.note(Sent { psn, time, is_again: true });
+        self.take(psn, psns);
+        Seen::Again
     }
 
     /// When a PSN came: a moment is enough.
@@ -190,16 +208,29 @@ impl Progress {
 
     /// A packet whose PSN is not new.
     fn repeat(&mut self, psn: u32, time: i64) -> Seen {
-        /// What comes so late behind later packets, and was not asked for, was overtaken.
-        const LATE_NS: i64 = 50_000;
         let asked = self.asked.filter(|asked| ahead(psn, asked.from) >= 0).map(|asked| asked.why);
         let gap = self.gap_of(psn);
         if gap.is_none() && self.is_copy(psn, time, asked.is_some()) {
             return Seen::Copy;
         }
+        let mut is_last = false;
         if let Some(of) = self.asked.as_mut().filter(|_| asked.is_some()) {
             of.to = of.to.or(self.next.map(|next| next.wrapping_sub(1) & MASK));
+            is_last = of.is_until_new && of.to.is_some_and(|to| ahead(psn, to) >= 0);
         }
+        let seen = self.repeat_of(psn, time, asked, gap);
+        if is_last {
+            // Nothing else says that they came.
+            self.asked = None;
+            self.end_recovery(time);
+        }
+        seen
+    }
+
+    /// A packet that came before, or is missing in a gap, and why it is wanted again.
+    fn repeat_of(&mut self, psn: u32, time: i64, asked: Option<Why>, gap: Option<usize>) -> Seen {
+        /// What comes so late behind later packets, and was not asked for, was overtaken.
+        const LATE_NS: i64 = 50_000;
         if let Some(at) = gap {
             let Gap { time: since, .. } = self.missing[at];
             self.fill(at, psn);
@@ -261,13 +292,13 @@ impl Progress {
         }
     }
 
-    /// What the receiver says of this PSN.
-    pub(crate) fn answer(&mut self, psn: u32, time: i64, answer: Answer) {
-        let Some(next) = self.next else { return };
+    /// What the receiver says of this PSN. Returns whether it says something of what came.
+    pub(crate) fn answer(&mut self, psn: u32, time: i64, answer: Answer) -> bool {
+        let Some(next) = self.next else { return false };
         // A READ's acknowledgement is its last response.
         let end = i64::from(self.room);
         if ahead(psn, next) > end {
-            return;
+            return false;
         }
         let was_acked = self.is_acked(psn);
         match answer {
@@ -299,13 +330,23 @@ impl Progress {
                     self.recovering.get_or_insert(Recovery { since: time, why });
                 }
             }
-            Answer::Again(_) => {}
+            Answer::Again(_) => return false,
         }
+        true
     }
 
     /// The receiver wants READ responses again, from this one on.
     pub(crate) fn ask(&mut self, psn: u32) {
-        self.asked = Some(Asked { from: psn, to: None, why: Why::Lost, is_until_new: true });
+        // Of several READs that are asked again, the first one says from where on.
+        if self.asked.is_none_or(|asked| ahead(psn, asked.from) < 0) {
+            self.asked = Some(Asked { from: psn, to: None, why: Why::Lost, is_until_new: true });
+        }
+    }
+
+    /// Whether this PSN is so far from all that came that another connection must have sent it.
+    pub(crate) fn is_elsewhere(&self, psn: u32) -> bool {
+        const FAR: i64 = 1 << 14;
+        self.next.or(self.start).is_some_and(|next| ahead(psn, next).abs() > FAR)
     }
 
     /// The last response of a READ: if it was the last packet, it is known how many PSNs it took.
@@ -329,6 +370,11 @@ impl Progress {
             let last = gap.first.wrapping_add(gap.psns - 1) & MASK;
             ahead(psn, gap.first) > 0 && !self.is_acked(last)
         })
+    }
+
+    /// Whether a PSN that came is wanted again if the receiver wants all from the other one on.
+    pub(crate) fn is_from(&self, psn: u32, from: u32) -> bool {
+        ahead(psn, from) >= 0 && !self.is_acked(psn)
     }
 
     /// Whether an acknowledgement covers this PSN.

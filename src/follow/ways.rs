@@ -5,10 +5,7 @@ use std::{
     hash::RandomState,
 };
 
-use super::{
-    Progress, Seen,
-    progress::{Answer, Why},
-};
+use super::{Answer, Progress, Reading, Seen, progress::Why};
 use crate::{
     dissect::Address,
     opcode::{Operation, Shape},
@@ -106,6 +103,8 @@ pub(crate) struct Transfers<I> {
     reads: Spans<I>,
     /// Of WRITEs that nothing acknowledged yet: the last PSN, and the command.
     unacked: VecDeque<(u32, I)>,
+    /// READ requests of this way.
+    wanted: VecDeque<Wanted>,
     mtu: Mtu,
     /// A message that no acknowledgement covers yet: its last PSN, and when that came.
     timed: Option<(u32, i64)>,
@@ -116,8 +115,8 @@ pub(crate) struct Transfers<I> {
 impl<I> Default for Transfers<I> {
     fn default() -> Self {
         let (requests, responses, mtu) = Default::default();
-        let (writes, reads, unacked) = Default::default();
-        Transfers { requests, responses, writes, reads, unacked, mtu, timed: None, fastest_ack: None }
+        let (writes, reads, unacked, wanted) = Default::default();
+        Transfers { requests, responses, writes, reads, unacked, wanted, mtu, timed: None, fastest_ack: None }
     }
 }
 
@@ -130,7 +129,11 @@ impl<I: Copy> Transfers<I> {
             Operation::Send | Operation::Write => self.requests.see(psn, time, is_here, 1),
             Operation::ReadRequest => {
                 let psns = piece.reth.map_or(1, |reth| self.mtu.most_psns(reth));
-                self.requests.see(psn, time, is_here, psns)
+                match piece.reth.and_then(|reth| self.want(psn, psns, reth)) {
+                    None => self.requests.see(psn, time, is_here, psns),
+                    Some(Rest::New) => self.requests.resume(psn, time, is_here, psns),
+                    Some(Rest::Again) => self.requests.again(psn, time, is_here, psns),
+                }
             }
             Operation::ReadResponse => self.responses.see(psn, time, is_here, 1),
             _ => return Seen::New,
@@ -146,8 +149,29 @@ impl<I: Copy> Transfers<I> {
         seen
     }
 
-    /// A packet of the opposite way: what it says of the packets of this one. Returns whether it acknowledges some.
-    pub(crate) fn hear(&mut self, piece: &Piece<'_>, seen: Seen) -> bool {
+    /// A READ request, which may want the rest of one before: it ends where that one ends, and its PSN is one of that one's responses.
+    fn want(&mut self, psn: u32, psns: u32, reth: &Reth) -> Option<Rest> {
+        /// Adapters have no more outstanding.
+        const KEPT: usize = 128;
+        let (key, from) = (reth.r_key().0, reth.va().0);
+        let end = from.wrapping_add(reth.dma_len().into());
+        let distance = |one: &Wanted| psn.wrapping_sub(one.psn) & 0xff_ffff;
+        let is_of = |one: &&Wanted| one.key == key && one.end == end && distance(one) < one.psns;
+        let before = self.wanted.iter().rev().find(is_of).copied();
+        let is_rest = before.is_some_and(|one| one.psn != psn && one.from < from);
+        match before {
+            Some(one) if one.psn == psn && one.from == from => return one.is_rest.then_some(Rest::Again),
+            _ => {}
+        }
+        if self.wanted.len() == KEPT {
+            self.wanted.pop_front();
+        }
+        self.wanted.push_back(Wanted { psn, psns, key, from, end, is_rest });
+        is_rest.then_some(Rest::New)
+    }
+
+    /// A packet of the opposite way: what it says of the packets of this one.
+    pub(crate) fn hear(&mut self, piece: &Piece<'_>, seen: Seen) -> Option<Answer> {
         let &Piece { operation, psn, time, .. } = piece;
         self.mtu.learn(piece);
         let answer = match operation {
@@ -155,7 +179,7 @@ impl<I: Copy> Transfers<I> {
                 Some(Acknowledgement::RnrNak { .. }) => Answer::Again(Why::NotReady),
                 Some(Acknowledgement::Nak(NakCode::PsnSequenceError)) => Answer::Again(Why::Lost),
                 Some(Acknowledgement::Ack { .. }) => Answer::Came,
-                _ => return false,
+                _ => return None,
             },
             Operation::ReadResponse => {
                 if piece.shape.ends {
@@ -165,11 +189,11 @@ impl<I: Copy> Transfers<I> {
             }
             Operation::ReadRequest if seen == Seen::Again => {
                 self.responses.ask(psn);
-                return false;
+                return None;
             }
-            _ => return false,
+            _ => return None,
         };
-        self.requests.answer(psn, time, answer);
+        let is_heard = self.requests.answer(psn, time, answer);
         match self.timed {
             _ if answer != Answer::Came => self.timed = None,
             Some((of, since)) if self.requests.is_acked(of) => {
@@ -179,7 +203,7 @@ impl<I: Copy> Transfers<I> {
             }
             _ => {}
         }
-        answer == Answer::Came
+        (is_heard || answer == Answer::Came).then_some(answer)
     }
 
     /// The last packet of a WRITE of a command's data.
@@ -197,9 +221,23 @@ impl<I: Copy> Transfers<I> {
         self.unacked.pop_front()
     }
 
-    /// The opposite way asks for data of a command.
-    pub(crate) fn await_read(&mut self, psn: u32, reth: &Reth, command: I) {
-        self.reads.add(psn, self.mtu.most_psns(reth), command);
+    /// The opposite way asks for data of a command, again or not.
+    pub(crate) fn await_read(
+        &mut self,
+        piece: &Piece<'_>,
+        reth: &Reth,
+        command: I,
+        is_again: bool,
+    ) -> Reading {
+        let old = self.reads.find(piece.psn).filter(|_| is_again).map(|old| (old.since, !old.is_over));
+        let (since, was_open) = old.unwrap_or((piece.time, false));
+        self.reads.add(piece.psn, self.mtu.most_psns(reth), command, since);
+        Reading { since, was_open }
+    }
+
+    /// The last response to a READ has this PSN. Returns whether it was open.
+    pub(crate) fn end_read(&mut self, psn: u32) -> bool {
+        self.reads.find(psn).is_some_and(|read| !std::mem::replace(&mut read.is_over, true))
     }
 
     /// The command whose data a READ response with this PSN carries, and whether it is the first one.
@@ -208,8 +246,8 @@ impl<I: Copy> Transfers<I> {
     }
 
     /// A WRITE of data of a command begins.
-    pub(crate) fn begin_write(&mut self, psn: u32, reth: &Reth, command: I) {
-        self.writes.add(psn, self.mtu.most_psns(reth), command);
+    pub(crate) fn begin_write(&mut self, piece: &Piece<'_>, reth: &Reth, command: I) {
+        self.writes.add(piece.psn, self.mtu.most_psns(reth), command, piece.time);
     }
 
     /// The command whose data a packet of a WRITE with this PSN carries, and whether it is the first one.
@@ -218,9 +256,39 @@ impl<I: Copy> Transfers<I> {
     }
 }
 
-/// READs or WRITEs of commands: first PSN, number of PSNs, command.
+/// A READ request: what it wants, and the PSNs of its responses, at most.
+#[derive(Clone, Copy, Debug)]
+struct Wanted {
+    psn: u32,
+    psns: u32,
+    key: u32,
+    from: u64,
+    end: u64,
+    is_rest: bool,
+}
+
+/// A READ request for the rest of one before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rest {
+    New,
+    /// It was asked for before.
+    Again,
+}
+
+/// READs or WRITEs of commands.
 #[derive(Debug)]
-struct Spans<I>(VecDeque<(u32, u32, I)>);
+struct Spans<I>(VecDeque<Span<I>>);
+
+#[derive(Debug)]
+struct Span<I> {
+    first: u32,
+    psns: u32,
+    command: I,
+    /// When it was asked for.
+    since: i64,
+    /// Its last packet came.
+    is_over: bool,
+}
 
 impl<I> Default for Spans<I> {
     fn default() -> Self {
@@ -232,17 +300,26 @@ impl<I: Copy> Spans<I> {
     /// Those that are on their way.
     const KEPT: usize = 256;
 
-    fn add(&mut self, psn: u32, psns: u32, command: I) {
+    fn add(&mut self, first: u32, psns: u32, command: I, since: i64) {
         if self.0.len() == Self::KEPT {
             self.0.pop_front();
         }
-        self.0.push_back((psn, psns, command));
+        self.0.push_back(Span { first, psns, command, since, is_over: false });
+    }
+
+    fn find(&mut self, psn: u32) -> Option<&mut Span<I>> {
+        self.0.iter_mut().rev().find(|span| span.has(psn))
     }
 
     fn of(&self, psn: u32) -> Option<(I, bool)> {
-        let distance = |first: u32| psn.wrapping_sub(first) & 0xff_ffff;
-        let span = self.0.iter().rev().find(|(first, psns, _)| distance(*first) < *psns);
-        span.map(|&(first, _, command)| (command, psn == first))
+        let span = self.0.iter().rev().find(|span| span.has(psn))?;
+        Some((span.command, psn == span.first))
+    }
+}
+
+impl<I> Span<I> {
+    fn has(&self, psn: u32) -> bool {
+        psn.wrapping_sub(self.first) & 0xff_ffff < self.psns
     }
 }
 

@@ -19,14 +19,15 @@ use crate::{
     capture::Record,
     dissect::{Address, Dissection},
     follow::{
-        Directions, Doubt, Ending, HalfKnown, Key, Named, Piece, Requests, Seen, Sums, Tap, Transfers, Turn,
+        Answer, Directions, Doubt, Ending, HalfKnown, Key, Named, Piece, Requests, Seen, Sums, Tap,
+        Transfers, Turn,
     },
     opcode::{Operation, Service, Shape},
     wire::{self, Aeth, Bth, CmRej, CmRep, CmReq, NvmeCmReq, Psn, Reth},
 };
 use capsule::{CQE, Command, Cqe, Sqe};
 use data::{Gathering, Identified, Who};
-use queue::{Held, Queue};
+use queue::{Held, Moved, Queue, Taken};
 
 pub use rows::{
     CommandRow, ControllerRow, FailedRow, NamespaceRow, OperationRow, QueueRow, Report, SCHEMA, SubsystemRow,
@@ -69,8 +70,7 @@ type Kind = (Who, bool, Command, Option<u32>);
 #[derive(Debug)]
 struct Way {
     role: Role,
-    /// Of a command: its number, and where in its data the transfer begins.
-    transfers: Transfers<(u16, u64)>,
+    transfers: Transfers<Moved>,
 }
 
 impl Way {
@@ -175,7 +175,10 @@ impl Commands {
             held.with(|frame, record, d| self.read(frame, record, d));
         }
         // Nothing says any more that they came.
-        (0..self.queues.len()).for_each(|at| self.release(at, |held| !held.is_elsewhere));
+        for at in 0..self.queues.len() {
+            self.release(at, |held| !held.is_elsewhere);
+            self.settle(at, |_| true);
+        }
         rows::report(self)
     }
 
@@ -246,10 +249,29 @@ impl Commands {
         self.ways.insert(back, Way::new(Role::ToHost(at)));
     }
 
+    /// Whether its direction is one of a queue. One that was closed has no packets with other PSNs: its queue pairs are used again, and that
+    /// set-up was not captured.
+    fn is_known(&mut self, packet: &Packet<'_>) -> bool {
+        let Some(way) = self.ways.get(&packet.key) else { return false };
+        let at = way.role.queue();
+        let of = &self.queues[at];
+        let is_closed = of.ended.is_some_and(|end| end.by.is_some() && packet.time > end.time);
+        if !is_closed || !packet.has_own_psn() || !way.transfers.requests.is_elsewhere(packet.psn) {
+            return true;
+        }
+        for key in [of.key_back(false), of.key_back(true)].into_iter().flatten() {
+            if self.ways.get(&key).is_some_and(|way| way.role.queue() == at) {
+                self.ways.remove(&key);
+            }
+        }
+        self.half_known.remove(of.host, of.controller, at);
+        false
+    }
+
     fn on_packet(&mut self, packet: &Packet<'_>) {
         let Some(operation) = packet.shape.operation else { return };
         // Most packets of a capture are of no queue: their ICRCs need no look.
-        let is_known = self.ways.contains_key(&packet.key);
+        let is_known = self.is_known(packet);
         if !is_known && !self.may_be_of_queue(packet, operation)
             || !self.doubt.accepts(packet.d)
             || !is_known && !self.finds_queue(packet, operation)
@@ -281,13 +303,25 @@ impl Commands {
         if seen == Seen::Copy {
             return;
         }
-        let mut is_answer = false;
+        let mut answer = None;
         if let Some(back) = of.key_back(to_controller)
             && let Some(back) = self.ways.get_mut(&back)
         {
-            is_answer = back.transfers.hear(&piece, seen);
-            while let Some((psn, (id, _))) = back.transfers.take_acked() {
-                of.on_acked(id, psn, packet.time);
+            answer = back.transfers.hear(&piece, seen);
+            while let Some((psn, moved)) = back.transfers.take_acked() {
+                of.on_acked(moved, psn, packet.time);
+            }
+            if to_controller && !of.taken.is_empty() {
+                let progress = &back.transfers.requests;
+                match answer {
+                    Some(Answer::Again(_)) => of.take_back(packet.psn, packet.time, progress),
+                    Some(Answer::Came) => {
+                        let is_acked = |taken: &mut Taken| progress.is_acked(taken.held.psn);
+                        let acked: Vec<Taken> = of.taken.extract_if(.., is_acked).collect();
+                        acked.into_iter().for_each(|taken| self.settle_one(at, taken));
+                    }
+                    None => {}
+                }
             }
         }
         match role {
@@ -295,7 +329,7 @@ impl Commands {
             Role::ToHost(at) => self.on_to_host(at, packet, (operation, seen)),
         }
         if !self.queues[at].held.is_empty() {
-            self.decide_held(at, packet.time, (to_controller, is_answer, seen));
+            self.decide_held(at, packet.time, (to_controller, answer == Some(Answer::Came), seen));
         }
     }
 
@@ -336,7 +370,23 @@ impl Commands {
         let ways = [of.key_back(false), of.key_back(true)].map(|key| self.ways.get(&key?));
         let progress =
             ways.into_iter().flatten().flat_map(|way| [&way.transfers.requests, &way.transfers.responses]);
-        let completed = of.complete(held, progress, (&mut self.gathering, &mut self.identified));
+        of.complete(held, progress, (&mut self.gathering, &mut self.identified));
+        /// Where nothing acknowledges them, the oldest ones are taken for sure.
+        const MOST_UNSURE: usize = 256;
+        if of.taken.len() > MOST_UNSURE {
+            let sure: Vec<Taken> = of.taken.drain(..MOST_UNSURE / 2).collect();
+            sure.into_iter().for_each(|taken| self.settle_one(at, taken));
+        }
+    }
+
+    /// Commands whose response the host took for sure.
+    fn settle(&mut self, at: usize, is_sure: impl Fn(&Taken) -> bool) {
+        let settled: Vec<Taken> = self.queues[at].taken.extract_if(.., |taken| is_sure(taken)).collect();
+        settled.into_iter().for_each(|taken| self.settle_one(at, taken));
+    }
+
+    fn settle_one(&mut self, at: usize, taken: Taken) {
+        let completed = self.queues[at].settle(taken);
         completed.into_iter().for_each(|done| self.count(at, done));
     }
 
@@ -376,7 +426,7 @@ impl Commands {
     }
 
     fn on_to_controller(&mut self, at: usize, packet: &Packet<'_>, operation: Operation) {
-        let Some(way) = self.ways.get(&packet.key) else { return };
+        let Some(way) = self.ways.get_mut(&packet.key) else { return };
         let of = &mut self.queues[at];
         match operation {
             Operation::Send if packet.shape.begins => match Sqe::read(packet.payload) {
@@ -386,6 +436,11 @@ impl Commands {
                     {
                         self.release(at, |held| held.id() == sqe.id());
                     }
+                    let of = &self.queues[at];
+                    let is_of = |taken: &Taken| taken.held.id() == sqe.id();
+                    if of.taken.iter().any(is_of) && !of.has_sent(sqe.id(), packet.psn) {
+                        self.settle(at, is_of);
+                    }
                     self.queues[at].begin(&sqe, packet, &mut self.gathering);
                 }
                 None if packet.payload.len() < capsule::SQE => self.cut_capsules += 1,
@@ -393,11 +448,14 @@ impl Commands {
             },
             Operation::Send => of.on_capsule_data(packet, &mut self.gathering),
             Operation::ReadResponse => {
-                if let Some(((id, from), is_first)) = way.transfers.read_by(packet.psn) {
-                    if is_first {
-                        self.gathering.part((at, id), from, packet.psn);
+                if let Some((moved, is_first)) = way.transfers.read_by(packet.psn) {
+                    if is_first && of.is_open(moved) {
+                        self.gathering.part((at, moved.id), moved.from, packet.psn);
                     }
-                    of.on_data(id, packet, &mut self.gathering);
+                    of.on_data(moved, packet, &mut self.gathering);
+                    if packet.shape.ends && way.transfers.end_read(packet.psn) {
+                        of.on_read_ended(moved, packet.time);
+                    }
                 }
             }
             _ => {}
@@ -426,28 +484,28 @@ impl Commands {
             }
             Operation::Send => of.misfits += 1,
             Operation::ReadRequest => {
-                let Some((reth, of_command)) =
-                    packet.reth.and_then(|reth| Some((reth, of.with_memory(reth)?)))
+                let Some((reth, moved)) = packet.reth.and_then(|reth| Some((reth, of.with_memory(reth)?)))
                 else {
                     return;
                 };
                 if let Some(way) = self.ways.get_mut(&to) {
-                    way.transfers.await_read(packet.psn, reth, of_command);
+                    let is_again = seen == Seen::Again;
+                    let reading = way.transfers.await_read(&packet.piece(operation), reth, moved, is_again);
+                    of.on_read_request(moved, packet.time, reading);
                 }
-                of.on_read_request(of_command.0, packet.time, seen != Seen::Again);
             }
             Operation::Write => {
                 let Some(way) = self.ways.get_mut(&packet.key) else { return };
                 if let Some(reth) = packet.reth
-                    && let Some(of_command) = of.with_memory(reth)
+                    && let Some(moved) = of.with_memory(reth)
                 {
-                    way.transfers.begin_write(packet.psn, reth, of_command);
-                    self.gathering.part((at, of_command.0), of_command.1, packet.psn);
+                    way.transfers.begin_write(&packet.piece(operation), reth, moved);
+                    self.gathering.part((at, moved.id), moved.from, packet.psn);
                 }
-                if let Some((of_command, _)) = way.transfers.written_by(packet.psn) {
-                    of.on_data(of_command.0, packet, &mut self.gathering);
+                if let Some((moved, _)) = way.transfers.written_by(packet.psn) {
+                    of.on_data(moved, packet, &mut self.gathering);
                     if packet.shape.ends {
-                        way.transfers.await_ack(packet.psn, of_command);
+                        way.transfers.await_ack(packet.psn, moved);
                     }
                 }
             }
@@ -487,6 +545,12 @@ impl Packet<'_> {
         let is_one = self.shape.operation == Some(Operation::Send) && self.shape.begins && self.shape.ends;
         let response = self.payload.try_into().ok().filter(|_| is_one && self.len as usize == CQE)?;
         Some(Held { psn: self.psn, time: self.time, response, is_elsewhere })
+    }
+
+    /// Whether its PSN is of what its sender asks, and not one of the other side.
+    fn has_own_psn(&self) -> bool {
+        let of = self.shape.operation;
+        of.is_some_and(|of| matches!(of, Operation::Send | Operation::Write | Operation::ReadRequest))
     }
 
     fn is_nak(&self) -> bool {

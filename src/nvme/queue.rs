@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     dissect::Address,
-    follow::{Ending, Key, Moving, Progress, Sums, Taps, Time},
+    follow::{Ending, Key, Moving, Progress, Reading, Sums, Taps, Time},
     opcode::Operation,
     wire::{NvmeConnectData, Reth},
 };
@@ -68,6 +68,8 @@ pub(super) struct Queue {
     pub(super) depth: Depth,
     /// Responses of which it is not sure yet that the host took them.
     pub(super) held: Vec<Held>,
+    /// Commands whose response came, and is not acknowledged yet.
+    pub(super) taken: Vec<Taken>,
     /// Commands whose number was used again without a response in the capture.
     pub(super) unseen_responses: u64,
     pub(super) taps: Taps,
@@ -87,6 +89,23 @@ impl Held {
     pub(super) fn id(&self) -> u16 {
         Cqe::of(&self.response).id()
     }
+}
+
+/// A command whose response came: the host may still say that it wants that again.
+#[derive(Debug)]
+pub(super) struct Taken {
+    pub(super) held: Held,
+    open: Open,
+    time: Time,
+}
+
+/// A command, and where in its data a transfer begins.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Moved {
+    pub(super) id: u16,
+    /// The command's: its number may be used again.
+    frame: u64,
+    pub(super) from: u64,
 }
 
 /// A command that is not completed.
@@ -182,6 +201,7 @@ impl Queue {
             slowest_keep_alive: None,
             depth: Depth::default(),
             held: Vec::new(),
+            taken: Vec::new(),
             unseen_responses: 0,
             taps: Taps::default(),
         }
@@ -322,7 +342,7 @@ impl Queue {
     }
 
     /// The command that named this memory, and where in its data the memory begins.
-    pub(super) fn with_memory(&self, reth: &Reth) -> Option<(u16, u64)> {
+    pub(super) fn with_memory(&self, reth: &Reth) -> Option<Moved> {
         let (va, key, n) = (reth.va().0, reth.r_key().0, u64::from(reth.dma_len()));
         let place = |open: &Open| match open.data {
             Data::Keyed { address, len, rkey } => {
@@ -333,36 +353,50 @@ impl Queue {
             }
             _ => None,
         };
-        self.open.iter().find_map(|(id, open)| Some((*id, place(open)?)))
+        let moved = |(&id, open): (&u16, &Open)| Some(Moved { id, frame: open.frame, from: place(open)? });
+        self.open.iter().find_map(moved)
+    }
+
+    /// The command of a transfer, as long as it waits.
+    fn open_of(&mut self, moved: Moved) -> Option<&mut Open> {
+        self.open.get_mut(&moved.id).filter(|open| open.frame == moved.frame)
+    }
+
+    pub(super) fn is_open(&self, moved: Moved) -> bool {
+        self.open.get(&moved.id).is_some_and(|open| open.frame == moved.frame)
     }
 
     /// The controller asks for data.
-    pub(super) fn on_read_request(&mut self, id: u16, time: i64, is_new: bool) {
-        if let Some(open) = self.open.get_mut(&id) {
-            open.moving.read(time, is_new);
+    pub(super) fn on_read_request(&mut self, of: Moved, time: i64, reading: Reading) {
+        if let Some(open) = self.open_of(of) {
+            open.moving.read(time, reading);
+        }
+    }
+
+    /// The last response to a READ of data that was open.
+    pub(super) fn on_read_ended(&mut self, of: Moved, time: i64) {
+        if let Some(open) = self.open_of(of) {
+            open.moving.read_ended(time);
         }
     }
 
     /// The host acknowledged the last packet of a WRITE of data.
-    pub(super) fn on_acked(&mut self, id: u16, psn: u32, time: i64) {
-        if let Some(open) = self.open.get_mut(&id) {
+    pub(super) fn on_acked(&mut self, of: Moved, psn: u32, time: i64) {
+        if let Some(open) = self.open_of(of) {
             open.moving.acked(psn, time);
         }
     }
 
     /// A packet of a command's data.
-    pub(super) fn on_data(&mut self, id: u16, packet: &Packet<'_>, gathering: &mut Gathering) {
-        let Some(open) = self.open.get_mut(&id) else { return };
+    pub(super) fn on_data(&mut self, of: Moved, packet: &Packet<'_>, gathering: &mut Gathering) {
+        let Some(open) = self.open_of(of) else { return };
         if packet.shape.operation == Some(Operation::Write) {
             open.moving.write(packet.time, packet.psn);
         } else {
             open.moving.packet(packet.time);
-            if packet.shape.ends {
-                open.moving.read_ended(packet.time);
-            }
         }
         open.moved = open.moved.saturating_add(packet.len.into());
-        gathering.packet((self.at, id), packet.psn, packet.payload, packet.len, packet.shape.ends);
+        gathering.packet((self.at, of.id), packet.psn, packet.payload, packet.len, packet.shape.ends);
     }
 
     /// What the data of a completed command says of the queue itself.
@@ -439,13 +473,14 @@ impl Queue {
         self.answered.get(&held.id()) == Some(&held.psn)
     }
 
-    /// A response that was taken. Returns its command, with those before it if it shows what they are.
+    /// A response that came.
     pub(super) fn complete<'a>(
         &mut self,
-        &Held { psn, time, ref response, .. }: &Held,
+        held: &Held,
         progress: impl Iterator<Item = &'a Progress>,
         (gathering, identified): (&mut Gathering, &mut Identified),
-    ) -> Vec<Done> {
+    ) {
+        let &Held { psn, time, ref response, .. } = held;
         let response = &Cqe::of(response);
         let id = response.id();
         self.answered.insert(id, psn);
@@ -453,7 +488,7 @@ impl Queue {
         let Some(open) = self.open.remove(&id) else {
             // A response that is sent again is no misfit.
             self.misfits += u64::from(!self.last_psn.contains_key(&id));
-            return Vec::new();
+            return;
         };
         self.matched += 1;
         self.last = self.last.max(time);
@@ -464,11 +499,7 @@ impl Queue {
             self.depth.change(time, -1, self.entries);
         }
         let parts = Time::cut([open.start, open.sent, time], &open.moving, progress);
-        let bytes = match open.data {
-            // Retransmissions are no more data.
-            Data::Keyed { len, .. } => open.moved.min(len.into()),
-            _ => open.moved,
-        };
+        self.decide();
         self.learn(&open, response, gathered, identified);
         if open.command.moves_blocks()
             && !response.status().is_error()
@@ -481,6 +512,34 @@ impl Queue {
             };
             identified.moved(&self.who(), namespace, blocks, len);
         }
+        self.taken.push(Taken { held: *held, open, time: parts });
+    }
+
+    /// The host wants all responses again, from a PSN on: it took none of them.
+    pub(super) fn take_back(&mut self, psn: u32, time: i64, progress: &Progress) {
+        let is_wanted = |taken: &mut Taken| progress.is_from(taken.held.psn, psn);
+        let back: Vec<Taken> = self.taken.extract_if(.., is_wanted).collect();
+        for Taken { held, open, .. } in back {
+            let id = held.id();
+            self.answered.remove(&id);
+            self.matched -= 1;
+            if open.is_counted {
+                self.depth.change(time, 1, self.entries);
+            }
+            self.open.insert(id, open);
+            self.hold(held);
+        }
+    }
+
+    /// A command whose response the host took. Returns it, with those before it if it shows what they are.
+    pub(super) fn settle(&mut self, Taken { held, open, time }: Taken) -> Vec<Done> {
+        let response = &Cqe::of(&held.response);
+        let id = response.id();
+        let bytes = match open.data {
+            // Retransmissions are no more data.
+            Data::Keyed { len, .. } => open.moved.min(len.into()),
+            _ => open.moved,
+        };
         let Open { command, namespace, frame, start, is_counted, blocks, .. } = open;
         self.early.push(Done {
             id,
@@ -492,7 +551,7 @@ impl Queue {
             status: response.status(),
             bytes,
             blocks,
-            time: parts,
+            time,
         });
         if !self.decide() {
             const UNSURE: usize = 64;
