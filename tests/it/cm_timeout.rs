@@ -35,9 +35,9 @@ fn a_silence_shorter_than_the_timeout_hides_no_loss() {
         let flow = requests(true, options.clone());
         assert_eq!(flow.messages.completed, 20);
         assert_eq!(flow.requests.losses.upstream, Some([0, 0]));
-        // Without the connection manager nobody knows the timeout: each pause may hide a loss.
+        // Without the connection manager nobody knows the timeout: pauses may hide as many losses as are likely where none shows.
         let [least, most] = requests(false, options).requests.losses.upstream.unwrap();
-        assert!(least == 0 && most >= 15, "{least} {most}");
+        assert!(least == 0 && (1..15).contains(&most), "{least} {most}");
     }
 }
 
@@ -45,5 +45,5 @@ fn a_silence_shorter_than_the_timeout_hides_no_loss() {
 fn what_the_user_says_goes_before_what_the_connection_manager_says() {
     let options = Options { ack_timeout_ns: Some(500_000), ..Options::default() };
     let [least, most] = requests(true, options).requests.losses.upstream.unwrap();
-    assert!(least == 0 && most >= 15, "{least} {most}");
+    assert!(least == 0 && (1..15).contains(&most), "{least} {most}");
 }

@@ -62,8 +62,11 @@ pub(super) fn fill(
     let limit = metric.pacing();
     if let Some(events) = marks.events().filter(|_| is_marked) {
         let near = metric.cnps_near_nak;
-        let is_for_losses = near * 2 >= count(events, Happened::Nak).max(1)
-            && near as f64 > MORE_THAN_CHANCE * near_by_chance(events, marks.noted());
+        // Where nearly all come with NAKs, that is no chance, however many there are.
+        let are_all_near = near > 0 && near * 10 >= report.cnps * 9;
+        let is_for_losses = are_all_near
+            || near * 2 >= count(events, Happened::Nak).max(1)
+                && near as f64 > MORE_THAN_CHANCE * near_by_chance(events, marks.noted());
         judge(events, marks, &of, &mut rows, limit, is_for_losses);
     }
     let reactions = if is_marked { marks.reactions() } else { Vec::new() };

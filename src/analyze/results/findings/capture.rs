@@ -118,10 +118,7 @@ pub(super) fn some_copies(&Evidence { head, sums }: &Evidence<'_>, say: &mut dyn
         several(sums.packets_copied_from, "packet"),
         several(flows, "flow")
     );
-    let affected =
-        |&(flow, n): &(usize, u64)| Affected { flow, count: [n, n], time_lost_ns: None, loss_episodes: None };
-    let listed = sums.copied.iter().take(MAX_SLOW).map(affected).collect();
-    say(Seen { flows: (listed, flows), ..Seen::new(copies, text) });
+    say(Seen::new(copies, text));
 }
 
 pub(super) fn wrong_icrcs(&Evidence { sums, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
