@@ -131,6 +131,10 @@ fn made_by_hand(found: &mut Found) {
     look("encrypted", analysis, found);
 
     let mut analysis = Analysis::new(Options::default());
+    frame(&mut analysis, 1, &[&[2; 12][..], &[0x12, 0x34], &[0; 46]].concat());
+    look("of an unknown EtherType", analysis, found);
+
+    let mut analysis = Analysis::new(Options::default());
     let fragment = packet(Opcode::RC_SEND_ONLY, 1).edit(|ip: Ipv4| ip.with_mf(true)).payload(vec![0; 64]);
     frame(&mut analysis, 1, &fragment.build());
     look("fragments", analysis, found);
@@ -350,7 +354,10 @@ fn every_kind_is_found_somewhere() {
     unbalanced(&mut found);
     of_several_links(&mut found);
     scenarios(&mut found);
-    let missing: Vec<_> = FINDINGS.iter().map(|kind| kind.id).filter(|id| !found.contains_key(*id)).collect();
+    // `doors` has two files for this one.
+    let elsewhere = "reorder.between_taps";
+    let not_found = |id: &&str| *id != elsewhere && !found.contains_key(*id);
+    let missing: Vec<_> = FINDINGS.iter().map(|kind| kind.id).filter(not_found).collect();
     assert!(missing.is_empty(), "{missing:?}");
     // What is clean shows nothing worse than a note.
     let serious = FINDINGS.iter().filter(|kind| kind.severity != Severity::Note);

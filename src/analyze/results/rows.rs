@@ -266,7 +266,7 @@ fn fill_counts(row: &mut report::Flow, flow: &Flow, peer: Option<&Flow>, verifie
         row.messages.completed = flow.requests.counts.of(Class::Unsequenced);
     }
     row.messages.open = flow.requests.messages_open();
-    row.messages.broken = flow.requests.messages_broken;
+    row.messages.broken = flow.requests.messages_broken.into();
     row.recovery_mode = flow.requests.seq.recovery_mode();
     row.ip_id = flow.ids.numbering();
     row.rnr = more.and_then(|more| {

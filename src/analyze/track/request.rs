@@ -136,7 +136,7 @@ pub(crate) struct Requests {
     pub(crate) acked_unseen: u64,
     /// Messages that were acknowledged together with a later one. Their own acknowledgement was not sent, or was lost.
     pub(crate) acks_not_seen: u64,
-    pub(crate) messages_broken: u64,
+    pub(crate) messages_broken: u32,
     /// Silences that may hide losses.
     silences: u32,
 }

@@ -125,7 +125,7 @@ impl Requests {
             edges.pop_back();
         }
         if edges.len() >= MAX_EDGES {
-            self.messages_broken += edges.drain(..MAX_EDGES / 2).filter(|edge| edge.begins).count() as u64;
+            self.messages_broken += edges.drain(..MAX_EDGES / 2).filter(|edge| edge.begins).count() as u32;
         }
         let at = match edges.back() {
             Some(last) if last.x >= edge.x => edges.partition_point(|before| before.x < edge.x),
@@ -156,7 +156,7 @@ impl Requests {
                     self.complete(first.operation, first.bytes, end - 1, time);
                 }
                 _ if !first.begins && !is_late => return,
-                _ if !first.begins => self.messages_broken += first.ends as u64,
+                _ if !first.begins => self.messages_broken += first.ends as u32,
                 Some(last) if last.ends && !last.begins && !is_missing(last.x) => {
                     let bytes = (last.x - first.x) * first.bytes + last.bytes;
                     let time = self.begun(&first, last.x + 1);
