@@ -504,8 +504,9 @@ mod tests {
             [Seen::Again; 4]
         );
         progress.answer(6, 100_000, Answer::Came);
-        // What was asked for has come: a copy is one again.
-        assert_eq!(see(&mut progress, &[(6, 105_000)]), [Seen::Copy]);
+        // What was asked for has come: what comes again has another reason.
+        assert_eq!(see(&mut progress, &[(6, 105_000)]), [Seen::Again]);
+        assert_eq!(progress.within(104_000, MS).collect::<Vec<_>>(), [(105_000, MS, Why::Unknown)]);
     }
 
     /// Who asks for the rest of a READ goes back to it, and so does who answers, up to what was the last.
