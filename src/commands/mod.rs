@@ -455,13 +455,18 @@ impl Commands {
             _ => {}
         }
         if !self.all[at].held.is_empty() {
-            self.decide_held(at, packet.time, (to_server, answer == Some(Answer::Came), seen));
+            self.decide_held(at, packet, (to_server, answer == Some(Answer::Came), seen));
         }
     }
 
     /// Answers that were held: which of them came.
     #[cold]
-    fn decide_held(&mut self, at: usize, time: i64, (to_server, is_answer, seen): (bool, bool, Seen)) {
+    fn decide_held(
+        &mut self,
+        at: usize,
+        packet: &Packet<'_>,
+        (to_server, is_answer, seen): (bool, bool, Seen),
+    ) {
         let of = &mut self.all[at];
         let keys = [of.key_to_client(), Some(of.key_to_server())];
         // Of answers to the client, and of those to the server.
@@ -479,10 +484,11 @@ impl Commands {
             // What was missing came. If the other side kept what was behind it, it is taken now, and not sent again.
             let is_whole = |held: &&mut Held| {
                 held.whole.from_client == to_server
+                    && Progress::is_before(packet.psn, held.first_psn)
                     && progress(held).is_some_and(|of| !of.is_behind_gap(held.last_psn))
             };
             let held = of.held.iter_mut().filter(is_whole);
-            held.for_each(|held| held.whole.end = held.whole.end.max(time));
+            held.for_each(|held| held.whole.end = held.whole.end.max(packet.time));
         }
     }
 

@@ -260,6 +260,15 @@ impl Progress {
         };
         let Some(before) = self.sent.iter().rev().find(is_it) else { return false };
         let lag = time.saturating_sub(before.time);
+        /// So many packets that have no copy show that there is no mirror, if fewer than one in so many has one.
+        const NONE: u32 = 4;
+        const HALF: u32 = 2;
+        // Copies come in the order of their packets: those before this one had theirs.
+        let behind = self.next.map_or(0, |next| ahead(next, psn).max(0) as u32);
+        let passed = self.news.saturating_sub(behind);
+        if lag >= SURE_NS && passed >= NONE && self.copies < passed / HALF {
+            return false;
+        }
         let is_mirrored = self.copies >= ENOUGH && self.copies >= self.news / OF;
         let is_usual = is_mirrored && lag <= self.copied_after.saturating_mul(2);
         let is_copy = lag < SURE_NS || is_usual || !is_asked && lag < MIRROR_NS;
@@ -362,6 +371,11 @@ impl Progress {
                 *span = more as u32 + 1;
             }
         }
+    }
+
+    /// Whether one of these is before the other.
+    pub(crate) fn is_before(psn: u32, other: u32) -> bool {
+        ahead(psn, other) < 0
     }
 
     /// Whether packets before this one are missing which no acknowledgement covers: the receiver takes what is in order.
@@ -490,8 +504,39 @@ mod tests {
             [Seen::Again; 4]
         );
         progress.answer(6, 100_000, Answer::Came);
-        // What was asked for has come: a copy is one again.
-        assert_eq!(see(&mut progress, &[(6, 105_000)]), [Seen::Copy]);
+        // What was asked for has come: what comes again has another reason.
+        assert_eq!(see(&mut progress, &[(6, 105_000)]), [Seen::Again]);
+        assert_eq!(progress.within(104_000, MS).collect::<Vec<_>>(), [(105_000, MS, Why::Unknown)]);
+    }
+
+    /// Who asks for the rest of a READ goes back to it, and so does who answers, up to what was the last.
+    #[test]
+    fn the_rest_of_a_read_is_no_new_request() {
+        let mut progress = Progress::default();
+        assert_eq!(progress.see(10, 0, true, 8), Seen::New);
+        see(&mut progress, &[(18, 1_000), (19, 3_000)]);
+        assert_eq!(progress.resume(14, 20_000, true, 4), Seen::Again);
+        assert_eq!(see(&mut progress, &[(18, 21_000), (19, 22_000)]), [Seen::Again; 2]);
+        assert_eq!(progress.resume(14, 23_000, false, 4), Seen::Copy);
+        let mut progress = Progress::default();
+        see(&mut progress, &[(10, 0), (11, 2_000), (12, 4_000)]);
+        progress.ask(11);
+        progress.ask(12);
+        assert_eq!(see(&mut progress, &[(11, 9_000), (12, 10_000)]), [Seen::Again; 2]);
+        assert_eq!(progress.within(0, MS).collect::<Vec<_>>(), [(4_000, 10_000, Why::Lost)]);
+    }
+
+    /// A mirror copies all that it sees: where packets had no copy, what comes twice was sent again.
+    #[test]
+    fn no_mirror_copies_one() {
+        let mut progress = Progress::default();
+        let first: Vec<_> = (0..8).map(|n| (n, i64::from(n) * 10_000)).collect();
+        see(&mut progress, &first);
+        assert_eq!(see(&mut progress, &[(6, 80_000), (7, 81_000)]), [Seen::Again; 2]);
+        // Before that, it may be one that lags behind.
+        let mut progress = Progress::default();
+        see(&mut progress, &first);
+        assert_eq!(see(&mut progress, &[(0, 80_000), (1, 81_000), (2, 82_000)]), [Seen::Copy; 3]);
     }
 
     #[test]

@@ -19,7 +19,7 @@ use crate::{
     capture::Record,
     dissect::{Address, Dissection},
     follow::{
-        Answer, Directions, Doubt, Ending, HalfKnown, Key, Named, Piece, Requests, Seen, Sums, Tap,
+        Answer, Directions, Doubt, Ending, HalfKnown, Key, Named, Piece, Progress, Requests, Seen, Sums, Tap,
         Transfers, Turn,
     },
     opcode::{Operation, Service, Shape},
@@ -329,13 +329,18 @@ impl Commands {
             Role::ToHost(at) => self.on_to_host(at, packet, (operation, seen)),
         }
         if !self.queues[at].held.is_empty() {
-            self.decide_held(at, packet.time, (to_controller, answer == Some(Answer::Came), seen));
+            self.decide_held(at, packet, (to_controller, answer == Some(Answer::Came), seen));
         }
     }
 
     /// Responses that were held: which the host took.
     #[cold]
-    fn decide_held(&mut self, at: usize, time: i64, (to_controller, is_answer, seen): (bool, bool, Seen)) {
+    fn decide_held(
+        &mut self,
+        at: usize,
+        packet: &Packet<'_>,
+        (to_controller, is_answer, seen): (bool, bool, Seen),
+    ) {
         let Some(way) = self.queues[at].key_back(true).and_then(|key| self.ways.get(&key)) else { return };
         let progress = &way.transfers.requests;
         match seen {
@@ -347,8 +352,12 @@ impl Commands {
             // What was missing came. If the host kept what was behind it, it is taken now, and not sent again.
             Seen::Late | Seen::Again if !to_controller => {
                 let held = self.queues[at].held.iter_mut();
-                held.filter(|held| !held.is_elsewhere && !progress.is_behind_gap(held.psn))
-                    .for_each(|held| held.time = held.time.max(time));
+                let is_whole = |held: &&mut Held| {
+                    !held.is_elsewhere
+                        && Progress::is_before(packet.psn, held.psn)
+                        && !progress.is_behind_gap(held.psn)
+                };
+                held.filter(is_whole).for_each(|held| held.time = held.time.max(packet.time));
             }
             _ => {}
         }

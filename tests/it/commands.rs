@@ -507,3 +507,23 @@ fn a_call_in_a_chunk_is_read() {
     assert_eq!((&*row.operation, row.status, row.is_error), ("MKDIR", Some(63), Some(true)));
     assert_eq!(row.name.as_ref().map(String::len), Some(255));
 }
+
+/// A client goes back to a lost packet, and the repeat loses another one: an answer behind both is none until it comes the third time. A READ
+/// that the target asks again was open all the time: its time is not the target's.
+#[test]
+fn an_answer_that_is_lost_in_repeats_is_none_yet() {
+    let all = simulated("srp-answer-lost-in-repeats");
+    let row = |frame| all.commands.iter().find(|row| row.frame == frame).unwrap();
+    assert_eq!([301, 356, 6].map(|frame| row(frame).time.latency_ns), [453_432, 392_093, 872_355]);
+    let write = &row(6).time;
+    assert!(write.data_ns + write.recovering_ns >= 317_700, "{write:?}");
+}
+
+/// Of two descriptors one was not captured: when its data was on its way is not known.
+#[test]
+fn a_list_of_memory_that_is_cut_says_not_all() {
+    let all = simulated("srp-second-descriptor-cut");
+    let row = all.commands.iter().find(|row| row.frame == 205).unwrap();
+    assert_eq!((row.time.data_ns, row.time.server_ns), (12_361, 0), "{row:?}");
+    assert!(row.time.unknown_ns > 90_000, "{row:?}");
+}

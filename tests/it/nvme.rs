@@ -631,3 +631,37 @@ fn a_number_that_is_used_again_had_a_response() {
     let is_told = |text: &String| text.contains("used the numbers of 3 commands");
     assert!(all.findings.iter().any(is_told), "{:?}", all.findings);
 }
+
+/// A host that is not ready for a response takes it when it comes again.
+#[test]
+fn a_host_that_is_not_ready_waits() {
+    let all = simulated(&["response-not-ready"]);
+    let row = all.commands.iter().find(|row| row.frame == 184).unwrap();
+    assert_eq!(row.time.latency_ns, 753_378);
+    assert!(row.time.not_ready_ns > 640_000, "{row:?}");
+}
+
+/// What came again when it was complete is no recovery any more: what follows is the controller's time.
+#[test]
+fn a_recovery_ends_with_the_data() {
+    let all = simulated(&["read-repeated-to-its-end"]);
+    let row = all.commands.iter().find(|row| row.frame == 30).unwrap();
+    assert_eq!((row.time.latency_ns, row.time.controller_ns), (20_331_357, 214_417), "{row:?}");
+}
+
+/// Queue pairs of closed queues that are used again, whose set-up was not captured, are of other queues.
+#[test]
+fn queue_pairs_that_are_used_again_are_of_other_queues() {
+    let all = simulated(&["queue-pairs-used-again"]);
+    let queues: Vec<_> =
+        all.queues.iter().map(|of| (of.controller_qp, of.completed, of.closed_ns.is_some())).collect();
+    assert_eq!(queues, [(0x800, 3, true), (0x805, 7, true), (0x800, 3, false), (0x805, 7, false)]);
+}
+
+/// Data of a command that comes again is none of the next command with its number.
+#[test]
+fn data_is_of_one_command() {
+    let all = simulated(&["number-used-again"]);
+    let row = all.commands.iter().find(|row| row.frame == 1498).unwrap();
+    assert_eq!((row.data_bytes, row.block_bytes), (4096, Some(4096)));
+}
