@@ -48,13 +48,13 @@ pub(super) struct Hosts {
 
 impl Hosts {
     /// Whether the paused end sent a frame with this source and destination, or the pausing one; `None` where that is not known.
-    pub(super) fn from_paused(&self, src: Address, dst: Address) -> Option<bool> {
+    pub(super) fn is_from_paused(&self, src: Address, dst: Address) -> Option<bool> {
         sent_by([&self.pausing, &self.paused], src, dst).map(|end| end == 1)
     }
 
     /// Whether the paused end sent it, for sure.
     pub(super) fn are_of(&self, src: Address, dst: Address) -> bool {
-        self.from_paused(src, dst) == Some(true)
+        self.is_from_paused(src, dst) == Some(true)
     }
 }
 

@@ -31,7 +31,7 @@ impl Ways {
         let known = hosts.filter(|hosts| !(hosts.pausing.is_empty() && hosts.paused.is_empty()));
         let mut here = self.0.iter().filter(|&(&interface, _)| is_on(interface));
         here.any(|(_, pairs)| {
-            pairs.iter().any(|&(src, dst)| match known.and_then(|hosts| hosts.from_paused(src, dst)) {
+            pairs.iter().any(|&(src, dst)| match known.and_then(|hosts| hosts.is_from_paused(src, dst)) {
                 Some(is_from_paused) => is_from_paused,
                 None => pairs.contains(&(dst, src)),
             })

@@ -159,7 +159,7 @@ impl Share {
 impl LinkPosition {
     /// Whether packets from one address to another come from the end that sends the pauses: they do not stop them.
     pub(crate) fn come_from_pausing(&self, src: Address, dst: Address) -> bool {
-        self.hosts.from_paused(src, dst) == Some(false)
+        self.hosts.is_from_paused(src, dst) == Some(false)
     }
 }
 
