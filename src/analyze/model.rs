@@ -21,7 +21,7 @@ pub use crate::{
 };
 
 pub use links::{KnownDevice, KnownLink, LinkEnd, Links};
-pub(crate) use links::{end_of, sent_by};
+pub(crate) use links::{beside, end_of, sent_by};
 pub use qos::{QosMap, Trust};
 
 /// A flow's number in its analysis.

@@ -241,8 +241,7 @@ impl Format {
 
     /// The format that a file's name stands for, with `.gz` or `.zst` behind it or without.
     pub fn of_name(name: &str) -> Option<Format> {
-        let name = name.strip_suffix(".gz").or(name.strip_suffix(".zst")).unwrap_or(name);
-        match name.rsplit_once('.')?.1 {
+        match Packing::unpacked(name).rsplit_once('.')?.1 {
             "pcap" | "cap" => Some(Format::Pcap),
             "pcapng" | "ntar" => Some(Format::Pcapng),
             "erf" => Some(Format::Erf),

@@ -15,6 +15,11 @@ pub enum Packing {
 }
 
 impl Packing {
+    /// A file's name without the `.gz` or `.zst` at its end.
+    pub fn unpacked(name: &str) -> &str {
+        name.strip_suffix(".gz").or(name.strip_suffix(".zst")).unwrap_or(name)
+    }
+
     /// How the name says it, by `.gz` or `.zst` at its end, and the name without that.
     pub fn of(path: &Path) -> (Packing, PathBuf) {
         match path.extension().and_then(|end| end.to_str()) {

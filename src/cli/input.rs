@@ -17,7 +17,7 @@ pub(super) use super::signals::STOP;
 use super::{output, say, signals::is_stopped};
 use rdmawire::{
     analyze::Files,
-    capture::{self, Format, Info, Reader, Record, Series, Source},
+    capture::{self, Format, Info, Packing, Reader, Record, Series, Source},
     grammar::print::{first_and_more, several},
     report::CaptureProblem,
 };
@@ -126,8 +126,7 @@ fn in_directory(path: &Path) -> io::Result<Vec<PathBuf>> {
             let entry = entry?.path();
             let name = entry.file_name().unwrap_or_default().to_string_lossy().into_owned();
             // `tcpdump -C` puts a number behind the extension, logrotate one behind a dot; both may be compressed after that.
-            let plain = name.strip_suffix(".gz").or(name.strip_suffix(".zst")).unwrap_or(&name);
-            let stem = plain.trim_end_matches(|c: char| c.is_ascii_digit());
+            let stem = Packing::unpacked(&name).trim_end_matches(|c: char| c.is_ascii_digit());
             let is_capture =
                 [stem, stem.trim_end_matches('.')].iter().any(|name| Format::of_name(name).is_some());
             if is_capture && entry.is_file() && !name.starts_with('.') {

@@ -12,8 +12,7 @@ use super::{
 };
 use crate::{
     dissect::Address,
-    follow::{Ending, Key, Moving, Progress, Reading, Sums, Taps, Time},
-    opcode::Operation,
+    follow::{Ending, Key, Moving, Progress, Sums, Taps, Time},
     report::ApplicationBy,
     upper::{Message, Protocol},
     wire::Reth,
@@ -489,36 +488,16 @@ impl Conversation {
         self.open.get_mut(&moved.id).filter(|open| open.frame == moved.frame)
     }
 
-    /// A READ request for data of a command.
-    pub(super) fn on_read_request(&mut self, of: Moved, time: i64, reading: Reading) {
-        if let Some(open) = self.open_of(of) {
-            open.moving.read(time, reading);
-        }
-    }
-
-    /// The last response to a READ of data that was open.
-    pub(super) fn on_read_ended(&mut self, of: Moved, time: i64) {
-        if let Some(open) = self.open_of(of) {
-            open.moving.read_ended(time);
-        }
-    }
-
-    /// The last packet of a WRITE of data is acknowledged.
-    pub(super) fn on_acked(&mut self, of: Moved, psn: u32, time: i64) {
-        if let Some(open) = self.open_of(of) {
-            open.moving.acked(psn, time);
-        }
+    /// When its data was on its way.
+    pub(super) fn moving(&mut self, of: Moved) -> Option<&mut Moving> {
+        self.open_of(of).map(|open| &mut open.moving)
     }
 
     /// A packet of a command's data; `begins`: the first one of its READ or WRITE.
     pub(super) fn on_data(&mut self, of: Moved, packet: &Packet<'_>, begins: bool) {
         let Some(open) = self.open_of(of) else { return };
         let &Packet { time, psn, payload, len, shape, .. } = packet;
-        let is_write = shape.operation == Some(Operation::Write);
-        match is_write {
-            true => open.moving.write(time, psn),
-            false => open.moving.packet(time),
-        }
+        open.moving.data(shape.operation, time, psn);
         open.moved = open.moved.saturating_add(len.into());
         if let Some((chunks, place)) = open.asked.chunks.as_deref_mut().zip(of.place) {
             chunks.of(place).packet(place, begins, psn, payload, len);

@@ -25,8 +25,8 @@ use crate::{
     capture::Record,
     dissect::{Address, Dissection},
     follow::{
-        Answer, Directions, Doubt, Ending, HalfKnown, Key, Named, Piece, Progress, Requests, Seen, Sums, Tap,
-        Transfers, Turn,
+        Answer, Directions, Doubt, Ending, HalfKnown, Key, MOST_UNSURE, Named, Piece, Progress, Requests,
+        Seen, Sums, Tap, Transfers, Turn, is_of_asking,
     },
     opcode::{Operation, Service, Shape},
     report::ApplicationBy,
@@ -236,7 +236,7 @@ impl Commands {
         let Some(way) = self.ways.get(&packet.key) else { return false };
         let of = &self.all[way.role.connection()];
         let is_closed = of.ended.is_some_and(|end| end.by.is_some() && packet.time > end.time);
-        if !is_closed || !packet.has_own_psn() || !way.transfers.requests.is_elsewhere(packet.psn) {
+        if !is_closed || !is_of_asking(packet.shape) || !way.transfers.requests.is_elsewhere(packet.psn) {
             return true;
         }
         let at = way.role.connection();
@@ -418,7 +418,9 @@ impl Commands {
         {
             answer = back.transfers.hear(&piece, seen);
             while let Some((psn, moved)) = back.transfers.take_acked() {
-                of.on_acked(moved, psn, packet.time);
+                if let Some(moving) = of.moving(moved) {
+                    moving.acked(psn, packet.time);
+                }
             }
             match answer {
                 Some(Answer::Again(_)) => of.take_back(!to_server, packet.psn, &back.transfers.requests),
@@ -434,8 +436,11 @@ impl Commands {
             Operation::ReadResponse => {
                 if let Some((moved, begins)) = way.transfers.read_by(packet.psn) {
                     of.on_data(moved, packet, begins);
-                    if packet.shape.ends && way.transfers.end_read(packet.psn) {
-                        of.on_read_ended(moved, packet.time);
+                    if packet.shape.ends
+                        && way.transfers.end_read(packet.psn)
+                        && let Some(moving) = of.moving(moved)
+                    {
+                        moving.read_ended(packet.time);
                     }
                 }
             }
@@ -529,7 +534,9 @@ impl Commands {
         if let Some(way) = self.ways.get_mut(&back) {
             let piece = packet.piece(Operation::ReadRequest);
             let reading = way.transfers.await_read(&piece, reth, moved, seen == Seen::Again);
-            of.on_read_request(moved, packet.time, reading);
+            if let Some(moving) = of.moving(moved) {
+                moving.read(packet.time, reading);
+            }
         }
     }
 
@@ -634,8 +641,6 @@ impl Commands {
             .filter_map(|key| self.ways.get(&key))
             .flat_map(|way| [&way.transfers.requests, &way.transfers.responses])
             .collect();
-        /// Where nothing acknowledges them, the oldest ones are taken for sure.
-        const MOST_UNSURE: usize = 256;
         of.take(said, psns, whole, &progress);
         if of.taken.len() > MOST_UNSURE {
             let sure: Vec<Taken> = of.taken.drain(..MOST_UNSURE / 2).collect();
@@ -668,12 +673,6 @@ impl<'a> Packet<'a> {
     fn piece(&self, operation: Operation) -> Piece<'a> {
         let &Packet { shape, psn, time, len, reth, aeth, .. } = self;
         Piece { operation, shape, psn, time, len, reth, aeth }
-    }
-
-    /// Whether its PSN is of what its sender asks, and not one of the other side.
-    fn has_own_psn(&self) -> bool {
-        let of = self.shape.operation;
-        of.is_some_and(|of| matches!(of, Operation::Send | Operation::Write | Operation::ReadRequest))
     }
 
     /// Of its beginning alone.

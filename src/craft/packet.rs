@@ -576,16 +576,5 @@ impl Packet {
 
 /// Whether a header of this kind begins a packet with a CRC behind its payload. That of Ultra Ethernet is optional.
 pub(super) fn has_crc(kind: Kind) -> bool {
-    kind.is_bth()
-        || matches!(
-            kind,
-            Kind::PdsRequest
-                | Kind::PdsRequestSyn
-                | Kind::PdsAck
-                | Kind::PdsNack
-                | Kind::PdsControl
-                | Kind::PdsControlSyn
-                | Kind::PdsRudi
-                | Kind::PdsUud
-        )
+    kind.is_bth() || kind.begins_pds()
 }

@@ -1,5 +1,7 @@
 //! When data of a command was on its way: READs were open, or packets of WRITEs were not acknowledged. Between them who answers took its time.
 
+use crate::opcode::Operation;
+
 /// A READ that is asked for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reading {
@@ -22,13 +24,21 @@ pub(crate) struct Moving {
 }
 
 impl Moving {
+    /// A packet of this operation with data.
+    pub(crate) fn data(&mut self, operation: Option<Operation>, time: i64, psn: u32) {
+        match operation {
+            Some(Operation::Write) => self.write(time, psn),
+            _ => self.packet(time),
+        }
+    }
+
     /// A packet of data.
-    pub(crate) fn packet(&mut self, time: i64) {
+    fn packet(&mut self, time: i64) {
         self.now.get_or_insert((time, time)).1 = time;
     }
 
     /// A packet of a WRITE.
-    pub(crate) fn write(&mut self, time: i64, psn: u32) {
+    fn write(&mut self, time: i64, psn: u32) {
         self.packet(time);
         self.unacked = Some(psn);
     }

@@ -19,8 +19,8 @@ use crate::{
     capture::Record,
     dissect::{Address, Dissection},
     follow::{
-        Answer, Directions, Doubt, Ending, HalfKnown, Key, Named, Piece, Progress, Requests, Seen, Sums, Tap,
-        Transfers, Turn,
+        Answer, Directions, Doubt, Ending, HalfKnown, Key, MOST_UNSURE, Named, Piece, Progress, Requests,
+        Seen, Sums, Tap, Transfers, Turn, is_of_asking,
     },
     opcode::{Operation, Service, Shape},
     wire::{self, Aeth, Bth, CmRej, CmRep, CmReq, NvmeCmReq, Psn, Reth},
@@ -256,7 +256,7 @@ impl Commands {
         let at = way.role.queue();
         let of = &self.queues[at];
         let is_closed = of.ended.is_some_and(|end| end.by.is_some() && packet.time > end.time);
-        if !is_closed || !packet.has_own_psn() || !way.transfers.requests.is_elsewhere(packet.psn) {
+        if !is_closed || !is_of_asking(packet.shape) || !way.transfers.requests.is_elsewhere(packet.psn) {
             return true;
         }
         for key in [of.key_back(false), of.key_back(true)].into_iter().flatten() {
@@ -309,7 +309,9 @@ impl Commands {
         {
             answer = back.transfers.hear(&piece, seen);
             while let Some((psn, moved)) = back.transfers.take_acked() {
-                of.on_acked(moved, psn, packet.time);
+                if let Some(moving) = of.moving(moved) {
+                    moving.acked(psn, packet.time);
+                }
             }
             if to_controller && !of.taken.is_empty() {
                 let progress = &back.transfers.requests;
@@ -380,8 +382,6 @@ impl Commands {
         let progress =
             ways.into_iter().flatten().flat_map(|way| [&way.transfers.requests, &way.transfers.responses]);
         of.complete(held, progress, (&mut self.gathering, &mut self.identified));
-        /// Where nothing acknowledges them, the oldest ones are taken for sure.
-        const MOST_UNSURE: usize = 256;
         if of.taken.len() > MOST_UNSURE {
             let sure: Vec<Taken> = of.taken.drain(..MOST_UNSURE / 2).collect();
             sure.into_iter().for_each(|taken| self.settle_one(at, taken));
@@ -462,8 +462,11 @@ impl Commands {
                         self.gathering.part((at, moved.id), moved.from, packet.psn);
                     }
                     of.on_data(moved, packet, &mut self.gathering);
-                    if packet.shape.ends && way.transfers.end_read(packet.psn) {
-                        of.on_read_ended(moved, packet.time);
+                    if packet.shape.ends
+                        && way.transfers.end_read(packet.psn)
+                        && let Some(moving) = of.moving(moved)
+                    {
+                        moving.read_ended(packet.time);
                     }
                 }
             }
@@ -500,7 +503,9 @@ impl Commands {
                 if let Some(way) = self.ways.get_mut(&to) {
                     let is_again = seen == Seen::Again;
                     let reading = way.transfers.await_read(&packet.piece(operation), reth, moved, is_again);
-                    of.on_read_request(moved, packet.time, reading);
+                    if let Some(moving) = of.moving(moved) {
+                        moving.read(packet.time, reading);
+                    }
                 }
             }
             Operation::Write => {
@@ -554,12 +559,6 @@ impl Packet<'_> {
         let is_one = self.shape.operation == Some(Operation::Send) && self.shape.begins && self.shape.ends;
         let response = self.payload.try_into().ok().filter(|_| is_one && self.len as usize == CQE)?;
         Some(Held { psn: self.psn, time: self.time, response, is_elsewhere })
-    }
-
-    /// Whether its PSN is of what its sender asks, and not one of the other side.
-    fn has_own_psn(&self) -> bool {
-        let of = self.shape.operation;
-        of.is_some_and(|of| matches!(of, Operation::Send | Operation::Write | Operation::ReadRequest))
     }
 
     fn is_nak(&self) -> bool {

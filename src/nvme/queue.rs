@@ -13,8 +13,7 @@ use super::{
 };
 use crate::{
     dissect::Address,
-    follow::{Ending, Key, Moving, Progress, Reading, Sums, Taps, Time},
-    opcode::Operation,
+    follow::{Ending, Key, Moving, Progress, Sums, Taps, Time},
     wire::{NvmeConnectData, Reth},
 };
 
@@ -366,35 +365,15 @@ impl Queue {
         self.open.get(&moved.id).is_some_and(|open| open.frame == moved.frame)
     }
 
-    /// The controller asks for data.
-    pub(super) fn on_read_request(&mut self, of: Moved, time: i64, reading: Reading) {
-        if let Some(open) = self.open_of(of) {
-            open.moving.read(time, reading);
-        }
-    }
-
-    /// The last response to a READ of data that was open.
-    pub(super) fn on_read_ended(&mut self, of: Moved, time: i64) {
-        if let Some(open) = self.open_of(of) {
-            open.moving.read_ended(time);
-        }
-    }
-
-    /// The host acknowledged the last packet of a WRITE of data.
-    pub(super) fn on_acked(&mut self, of: Moved, psn: u32, time: i64) {
-        if let Some(open) = self.open_of(of) {
-            open.moving.acked(psn, time);
-        }
+    /// When its data was on its way.
+    pub(super) fn moving(&mut self, of: Moved) -> Option<&mut Moving> {
+        self.open_of(of).map(|open| &mut open.moving)
     }
 
     /// A packet of a command's data.
     pub(super) fn on_data(&mut self, of: Moved, packet: &Packet<'_>, gathering: &mut Gathering) {
         let Some(open) = self.open_of(of) else { return };
-        if packet.shape.operation == Some(Operation::Write) {
-            open.moving.write(packet.time, packet.psn);
-        } else {
-            open.moving.packet(packet.time);
-        }
+        open.moving.data(packet.shape.operation, packet.time, packet.psn);
         open.moved = open.moved.saturating_add(packet.len.into());
         gathering.packet((self.at, of.id), packet.psn, packet.payload, packet.len, packet.shape.ends);
     }

@@ -191,8 +191,7 @@ impl Analysis {
     /// others: see [`push_batch`](Self::push_batch).
     #[inline(always)]
     pub(super) fn push_or_wait(&mut self, packet: &impl Waits) {
-        let icrc = packet.fast().icrc();
-        if !self.is_settled(icrc, || (icrc == State::Bad).then(|| packet.facts())) {
+        if !self.is_packet_settled(packet) {
             return self.hold_packet(packet);
         }
         self.note_mirror_copy(packet.copy());
@@ -208,8 +207,7 @@ impl Analysis {
     fn hold_packet(&mut self, packet: &impl Waits) {
         // Those before it may settle it.
         self.catch_up();
-        let icrc = packet.fast().icrc();
-        if !self.is_settled(icrc, || (icrc == State::Bad).then(|| packet.facts())) {
+        if !self.is_packet_settled(packet) {
             return self.hold(packet.held());
         }
         self.note_mirror_copy(packet.copy());
@@ -313,13 +311,18 @@ impl Analysis {
     /// Whether the analysis knows if this ICRC can be trusted, and whether the packet was trimmed.
     #[inline(always)]
     pub(super) fn is_settled(&self, icrc: State, facts: impl FnOnce() -> Option<Facts>) -> bool {
-        self.intake.held.is_empty() && (icrc == State::Good || self.is_doubt_settled(icrc, facts))
+        let Tracker { trust, trims, .. } = &self.tracker;
+        let is_whole = || icrc == State::Good || !facts().is_some_and(|facts| trims.awaits_full(&facts));
+        self.intake.held.is_empty()
+            && (icrc != State::Bad || trust.has_checked())
+            && (!trims.may_await() || is_whole())
     }
 
-    fn is_doubt_settled(&self, icrc: State, facts: impl FnOnce() -> Option<Facts>) -> bool {
-        let is_trusted = icrc != State::Bad || self.tracker.trust.has_checked();
-        let Tracker { trims, .. } = &self.tracker;
-        is_trusted && !(trims.may_await() && facts().is_some_and(|facts| trims.awaits_full(&facts)))
+    /// The same of a packet in its fast form: such a one is doubtful only with a wrong ICRC.
+    #[inline(always)]
+    fn is_packet_settled(&self, packet: &impl Waits) -> bool {
+        let icrc = packet.fast().icrc();
+        self.is_settled(icrc, || (icrc == State::Bad).then(|| packet.facts()))
     }
 
     /// The first ICRC that could be verified is wrong. The next few packets show whether this packet is corrupt, or all ICRCs

@@ -74,6 +74,20 @@ pub(crate) fn end_of(sender: Mac, macs: [&[Mac]; 2]) -> Option<usize> {
     }
 }
 
+/// What other links than the one at this place join to a device. `links`: the ends of each; `is_device`: whether an end is at the device.
+pub(crate) fn beside<E: Copy>(
+    links: impl Iterator<Item = [E; 2]>,
+    at: usize,
+    is_device: impl Fn(E) -> bool,
+) -> impl Iterator<Item = E> {
+    let others = links.enumerate().filter(move |&(other, _)| other != at);
+    others.filter_map(move |(_, [a, b])| match (is_device(a), is_device(b)) {
+        (true, _) => Some(b),
+        (_, true) => Some(a),
+        _ => None,
+    })
+}
+
 /// Which end of a link sent a packet, by the hosts at both: a host sends what comes from it, and nothing that goes to it. `None` where neither
 /// address says so, or each something else.
 pub(crate) fn sent_by(hosts: [&[Address]; 2], src: Address, dst: Address) -> Option<usize> {
@@ -123,13 +137,9 @@ impl Links {
             if let Some(host) = host(end) {
                 return host.addresses.clone();
             }
-            let others = self.links.iter().enumerate().filter(|&(other, _)| other != at);
-            let beside = others.flat_map(|(_, other)| match &other.ends {
-                [a, b] if a.device == end.device => host(b),
-                [a, b] if b.device == end.device => host(a),
-                _ => None,
-            });
-            beside.flat_map(|host| host.addresses.iter().copied()).collect()
+            let ends = self.links.iter().map(|link| link.ends.each_ref());
+            let beside = beside(ends, at, |one| one.device == end.device);
+            beside.filter_map(host).flat_map(|host| host.addresses.iter().copied()).collect()
         })
     }
 

@@ -115,14 +115,8 @@ impl Network {
 
     /// A flow begins with this packet.
     pub(crate) fn begin(&mut self, flow: FlowId, packet: &Facts) {
-        let from = self.sent_by(packet);
+        let from = sent_by(&self.pauses, packet);
         self.passages.begin(flow, packet.interface(), from);
-    }
-
-    /// Which end of the link that it was captured on sent a packet, where the user's list of links tells.
-    fn sent_by(&self, packet: &Facts) -> Option<u8> {
-        let (src, dst) = packet.source().zip(packet.destination())?;
-        self.pauses.sent_by(packet.interface(), src, dst)
     }
 
     /// A packet of requests or READ data that was recorded again in this frame, and when it was recorded first, of requests. Returns what was
@@ -135,11 +129,7 @@ impl Network {
         (packet, frame): (&Facts, u64),
     ) -> Option<Passage> {
         let Network { passages, pauses, .. } = self;
-        let from = || {
-            let (src, dst) = packet.source().zip(packet.destination())?;
-            pauses.sent_by(packet.interface(), src, dst)
-        };
-        passages.pass(flow, (space, sent), (packet, frame), from)
+        passages.pass(flow, (space, sent), (packet, frame), || sent_by(pauses, packet))
     }
 
     fn packets(&self, flow: FlowId, (interface, priority): (u16, u8)) -> PacketsAt {
@@ -204,4 +194,10 @@ impl Network {
     pub fn speed_bps(&self, interface: u16) -> Option<u64> {
         self.interfaces.speed_bps(interface)
     }
+}
+
+/// Which end of the link that it was captured on sent a packet, where the user's list of links tells.
+fn sent_by(pauses: &Pauses, packet: &Facts) -> Option<u8> {
+    let (src, dst) = packet.source().zip(packet.destination())?;
+    pauses.sent_by(packet.interface(), src, dst)
 }

@@ -8,7 +8,7 @@ use std::{
 
 use super::is_same;
 use crate::{
-    capture::{Compression, Cursor, Interface, Record, Source, Time, open},
+    capture::{Compression, Cursor, Interface, Packing, Record, Source, Time, open},
     dissect::dissect,
     wire::{Bth, Ipv4, Ipv6},
 };
@@ -205,7 +205,7 @@ fn is_next(last: &Path, next: &Path) -> bool {
 /// The stem of a capture's name, its extension, and the number behind that.
 fn split(path: &Path) -> Option<(&str, &str, &str)> {
     let name = path.file_name().and_then(OsStr::to_str)?;
-    let plain = name.strip_suffix(".gz").or(name.strip_suffix(".zst")).unwrap_or(name);
+    let plain = Packing::unpacked(name);
     let Some((stem, extension)) = plain.rsplit_once('.') else { return Some((plain, "", "")) };
     let kind = extension.trim_end_matches(|c: char| c.is_ascii_digit());
     match matches!(kind, "pcap" | "pcapng" | "cap" | "erf" | "ntar") {

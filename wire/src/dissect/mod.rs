@@ -532,24 +532,14 @@ impl<'a> Dissection<'a> {
         if !self.is_uet() || !self.is_cut() || !self.end_is_known() {
             return None;
         }
-        let is_whole = |layer: &Layer| {
-            matches!(
-                layer.kind,
-                Kind::PdsRequest
-                    | Kind::PdsRequestSyn
-                    | Kind::PdsAck
-                    | Kind::PdsNack
-                    | Kind::PdsControl
-                    | Kind::PdsControlSyn
-                    | Kind::PdsRudi
-                    | Kind::PdsUud
-            )
-        };
         let need = |note: &Note| match note.problem {
             Problem::Cut { need, .. } if usize::from(note.at) == self.payload_at() => Some(u32::from(need)),
             _ => None,
         };
-        self.layers().iter().any(is_whole).then(|| self.notes().iter().find_map(need))?
+        self.layers()
+            .iter()
+            .any(|layer| layer.kind.begins_pds())
+            .then(|| self.notes().iter().find_map(need))?
     }
 
     /// Bytes of padding between payload and ICRC.

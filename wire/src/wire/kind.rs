@@ -881,6 +881,21 @@ impl Kind {
         self as u16 >= Kind::UetEntropy as u16 && self as u16 <= Kind::SesSwap as u16
     }
 
+    /// Whether it begins a packet of Ultra Ethernet's packet delivery sublayer (PDS).
+    pub const fn begins_pds(self) -> bool {
+        matches!(
+            self,
+            Kind::PdsRequest
+                | Kind::PdsRequestSyn
+                | Kind::PdsAck
+                | Kind::PdsNack
+                | Kind::PdsControl
+                | Kind::PdsControlSyn
+                | Kind::PdsRudi
+                | Kind::PdsUud
+        )
+    }
+
     /// Whether switches wrote it on the packet's way: metadata of a hop, or a tag of congestion.
     #[inline(always)]
     pub const fn is_telemetry(self) -> bool {

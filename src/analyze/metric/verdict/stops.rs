@@ -15,7 +15,7 @@ const MAX_SOURCES: usize = 16;
 /// A sender that goes on so soon after a pause had waited for its end.
 pub(super) const HELD_NS: i64 = 5_000;
 /// What the pauses of one source did to one flow.
-#[derive(Clone, Copy, Debug, crate::stored::Stored)]
+#[derive(Clone, Copy, Debug, Default, crate::stored::Stored)]
 pub(super) struct Stopped {
     pub(super) source: u8,
     /// When the flow began on that link.
@@ -36,18 +36,7 @@ pub(super) struct Stopped {
 
 impl Stopped {
     fn new(source: u8, start: i64) -> Stopped {
-        let (messages, timeouts) = (0, 0);
-        Stopped {
-            source,
-            start,
-            ns: 0,
-            messages,
-            spanning: 0,
-            counted: 0,
-            timeouts,
-            resent: 0,
-            last: i64::MIN,
-        }
+        Stopped { source, start, last: i64::MIN, ..Stopped::default() }
     }
 
     /// The same, silent for no longer than this.

@@ -9,6 +9,7 @@ mod few_cnps;
 mod flow;
 mod kin;
 mod limitations;
+mod paths;
 mod setup;
 mod sums;
 mod survey;
@@ -57,6 +58,8 @@ pub enum Scope {
     SlowFlows,
     /// In the flows that were marked or notified, and those beside them.
     MarkedFlows,
+    /// In the flows of which packets were overtaken between two taps.
+    OvertakenFlows,
     /// In every flow.
     AllFlows,
     /// In flows with packets that are wrong, surely lost, late, retransmitted, refused or marked, or with CNPs. Others cannot show it.
@@ -289,7 +292,7 @@ pub static FINDINGS: &[FindingKind] = findings! {
     "reorder.between_taps" Error [BothDirections]
         "Packets passed one tap in order and a later one out of order, and the receiver answered with a NAK: nothing was lost."
         "multipath (packet spraying, adaptive routing) between the taps needs a receiver that accepts packets out of order: enable that, or use one path per flow"
-        Capture(capture::late_between_taps);
+        OvertakenFlows(capture::late_between_taps);
 
     "pause.storm" Error [PauseFrames]
         "A sender kept a priority paused so long that a PFC watchdog would have fired: 200 ms without a break, or as --storm says."
@@ -361,12 +364,12 @@ pub static FINDINGS: &[FindingKind] = findings! {
     "path.bad" Warning []
         "One of the paths of a flow loses, delays, marks or trims packets, or carries none any more, and the others do not."
         "look for what only this path has: the links and switches that its source port leads to, by their counters of errors, drops and trims"
-        Capture(capture::bad_paths);
+        Capture(paths::bad);
 
     "path.skipped" Warning []
         "A receiver of MRC asked its sender not to use paths any more: it takes them for bad."
         "look for what only these paths have, by their counters of errors and drops; a path that is still used shows a sender that ignores it"
-        Capture(capture::skipped_paths);
+        Capture(paths::skipped);
 
     "mrc.retransmitted" Warning []
         "Packets of MRC were retransmitted: the network lost or trimmed them, the receiver refused them, or the sender was too impatient."
@@ -608,7 +611,7 @@ pub static FINDINGS: &[FindingKind] = findings! {
     "path.uneven" Note []
         "A flow that takes several paths spreads its packets unevenly over them."
         "check how the sender chooses paths: weights, paths that it avoids, a hash of few values"
-        Capture(capture::uneven_paths);
+        Capture(paths::uneven);
 
     "spray" Note [SourcePorts]
         "A flow uses several UDP source ports, and its packets arrive out of order: it is sprayed over several paths."

@@ -88,12 +88,12 @@ impl Requests {
 
     /// The sender went back to `x` at this time, after a silence of so many nanoseconds: it may have sent packets meanwhile, none of which the tap saw.
     /// They are the end of the burst, and the first packets that it repeats. As many as were ever outstanding, at most, and as fit into
-    /// that time: `most` at most, by their identifications.
+    /// that time; and as identifications were skipped: `most`, if any were.
     pub(super) fn sent_unseen(
         &mut self,
         x: u64,
         (time, silent): (i64, i64),
-        most: u64,
+        most: Option<u64>,
         config: &TrackConfig,
     ) {
         /// Nobody sends more without an answer.
@@ -118,8 +118,8 @@ impl Requests {
         // The packet at hand takes its time, too.
         let fit = self.pace().map_or(MOST, |pace| (silent.max(0) as u64 / pace).saturating_sub(1));
         // Where identifications show that something was sent, it may be of this flow.
-        let least = u64::from(most < u64::MAX);
-        let fit = fit.max(least).min(most);
+        let least = u64::from(most.is_some());
+        let fit = fit.max(least).min(most.unwrap_or(u64::MAX));
         let rest = rest.max(least).min(fit);
         let is_asked = match self.acks_seen {
             0 => silent < SHORTEST_TIMEOUT_NS,
@@ -662,10 +662,8 @@ impl Requests {
         let Some(read) = reads.place(self.seq.unwrap(psn)).and_then(|at| reads.list.get(at)) else {
             return 0;
         };
-        let is_answered_behind =
-            || reads.from(read.end).any(|later| later.first >= read.end && later.answered);
         let is_first = read.again_before == 0 && !read.answered && self.seq.unwrap(psn) == read.first;
-        let is_executed = is_first && (self.una >= read.end || is_answered_behind());
+        let is_executed = is_first && (self.una >= read.end || reads.is_answered_behind(read));
         if is_executed { read.end - read.first } else { 0 }
     }
 

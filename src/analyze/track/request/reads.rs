@@ -91,6 +91,11 @@ impl Reads {
         self.place(x).and_then(|at| self.list.get(at)).is_some_and(|read| read.answered)
     }
 
+    /// Whether a READ that comes after this one was answered.
+    pub(super) fn is_answered_behind(&self, read: &Read) -> bool {
+        self.from(read.end).any(|later| later.first >= read.end && later.answered)
+    }
+
     /// The READs that do not end before this PSN, and perhaps others.
     pub(super) fn from(&self, x: u64) -> impl Iterator<Item = &Read> {
         let before = self.list.iter().rposition(|read| read.end <= x).filter(|_| !self.in_disorder);

@@ -470,7 +470,7 @@ impl Requests {
             self.counts.lost(Place::Upstream, 0, step.unseen.min(self.burst().saturating_mul(TIMES)));
         } else if !step.is_next_sent {
             // Identifications of one flow alone tell how many packets were sent; those of others are among them, where they have one counter.
-            let most = if step.unseen > 0 { step.unseen } else { u64::MAX };
+            let most = Some(step.unseen).filter(|&unseen| unseen > 0);
             self.sent_unseen(x, (p.time, silent), most, config);
         }
         if let Some(lost) = self.trouble.get_mut().and_then(|trouble| trouble.lost_behind.as_mut())
@@ -1155,8 +1155,8 @@ impl Requests {
         let Some(reads) = self.reads.get().filter(|reads| !reads.out_of_sequence) else { return false };
         let Some(read) = reads.place(x).and_then(|at| reads.list.get(at)) else { return false };
         let asked = read.time.max(read.again);
-        let is_passed_over = reads.acked.0 + 1 >= read.end && reads.acked.1 > read.time
-            || reads.from(read.end).any(|later| later.first >= read.end && later.answered);
+        let is_passed_over =
+            reads.acked.0 + 1 >= read.end && reads.acked.1 > read.time || reads.is_answered_behind(read);
         let (came, since) = (read.came - asked, time - read.came);
         let is_late = self.rtt_min.is_some_and(|rtt| came > 4 * i64::from(rtt));
         x == read.first

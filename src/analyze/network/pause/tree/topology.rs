@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::{
     analyze::{
-        model::{Address, KnownLink, Links, end_of},
+        model::{Address, KnownLink, Links, beside, end_of},
         network::neighbors::{Neighbor, Neighbors},
     },
     report::KnownBy,
@@ -211,13 +211,9 @@ impl Topology {
         if self.is_host(device) {
             return self.addresses(device);
         }
-        let others = self.links.iter().enumerate().filter(|&(other, _)| other != at);
-        let beside = others.filter_map(|(_, link)| match &link.ends {
-            [a, b] if a.device == device => Some(b.device),
-            [a, b] if b.device == device => Some(a.device),
-            _ => None,
-        });
-        beside.flat_map(|device| self.addresses(device)).collect()
+        let ends = self.links.iter().map(|link| link.ends.each_ref());
+        let beside = beside(ends, at, |end| end.device == device);
+        beside.flat_map(|end| self.addresses(end.device)).collect()
     }
 
     /// The addresses of the host with this name.
