@@ -3,7 +3,7 @@
 >>> import rdmawire
 >>> report = rdmawire.analyze(CAPTURE)
 >>> print(report.findings[0].text)  # doctest: +ELLIPSIS
-QP 0x11 10.77.0.1 → 10.77.0.2 had 1 loss before the tap (1 to 3 packets); ...
+QP 0x11 10.77.0.1 → 10.77.0.2 had 1 loss before the tap (1 to 2 packets); ...
 """
 
 from ._analyze import Duration, Options, Source, analyze, messages

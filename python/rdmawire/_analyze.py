@@ -105,7 +105,7 @@ def analyze(
     (300, 2)
     >>> flow = report.flow("10.77.0.1,10.77.0.2,0x11")
     >>> flow.requests.retransmits, flow.requests.losses.upstream
-    (85, [1, 3])
+    (85, [1, 2])
     >>> report.findings[0].id
     'loss.upstream'
     >>> report.to_dict()["schema"]
