@@ -14,6 +14,7 @@ use crate::{
         metric::{Spread, spread},
     },
     dissect::ROCE_PORT,
+    in_order::InOrder,
     named,
     wire::{Qpn, Udp},
 };
@@ -137,7 +138,7 @@ pub fn predict(connections: &[KnownConnection], formula: Formula, paths: u32) ->
     let shared = groups.into_iter().filter(|(_, connections)| connections.len() > 1);
     let mut collisions: Vec<Collision> =
         shared.map(|((_, udp_src_port), connections)| Collision { udp_src_port, connections }).collect();
-    collisions.sort_by_key(|group| (std::cmp::Reverse(group.connections.len()), group.connections[0]));
+    collisions.order_by_key(|group| (std::cmp::Reverse(group.connections.len()), group.connections[0]));
     // Without connections, all paths have the same.
     let Spread { jain, max_over_mean } =
         spread(flows_per_path.iter().copied()).unwrap_or(Spread { jain: 1.0, max_over_mean: 1.0 });

@@ -131,6 +131,8 @@ pub mod gate;
 pub mod grammar;
 #[cfg(feature = "analyze")]
 mod heap;
+#[cfg(feature = "base")]
+mod in_order;
 #[cfg(feature = "analyze")]
 pub mod nvme;
 #[cfg(feature = "analyze")]

@@ -7,6 +7,7 @@ use crate::{
     analyze::{FlowId, FlowKey},
     capture::Record,
     dissect::Dissection,
+    in_order::InOrder,
     report::{FrameOrder, View},
     wire::Bth,
 };
@@ -46,7 +47,7 @@ impl Directory {
             (begun, known.map(|known| Known { first_frame: begun.frame, ..known }))
         };
         let mut begun: Vec<_> = beginnings.into_iter().map(row).collect();
-        begun.sort_by_key(|(begun, _)| begun.key);
+        begun.order_by_key(|(begun, _)| begun.key);
         Directory { begun, by_time: report.head.capture.frame_order == Some(FrameOrder::Time) }
     }
 

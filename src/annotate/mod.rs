@@ -37,6 +37,7 @@ use crate::{
     analyze::{Class, Ended, metric::History},
     capture::Record,
     dissect::{self, dissect_with},
+    in_order::InOrder,
     report::{
         View,
         units::{count, several},
@@ -76,9 +77,9 @@ impl Annotations {
             verdict.push_str(&format!("\n{more} without a comment: there were too many."));
         }
         // Verdicts on earlier packets came late.
-        list.sort_by_key(|note| note.frame);
+        list.order_by_key(|note| note.frame);
         list.dedup_by_key(|note| note.frame);
-        histories.sort_by_key(|history| history.frame);
+        histories.order_by_key(|history| history.frame);
         let (notes, histories) = (list.into_iter(), histories.into_iter().peekable());
         Annotations { notes, histories, directory, dissect, verdict, left_out }
     }

@@ -9,6 +9,7 @@ use super::{
 use crate::{
     dissect::Address,
     follow::{Ending, Sums, Time, behind_tap, shares, trouble},
+    in_order::InOrder,
     report::{
         ApplicationBy, Summary,
         field::{Types, records},
@@ -286,7 +287,7 @@ pub(super) fn report(all: Commands) -> Report {
         Some(operation_row(place, shown.get(place)?, name.clone(), sums))
     };
     let mut operations: Vec<OperationRow> = all.operations.iter().filter_map(operation).collect();
-    operations.sort_by_key(|row| std::cmp::Reverse(row.time.latency_ns));
+    operations.order_by_key(|row| std::cmp::Reverse(row.time.latency_ns));
     let command = |(at, done): &(usize, Done)| Some(command_row(done, place(*at)?));
     let fastest_ack = |of: &Conversation| all.ways.get(&of.key_to_server())?.transfers.fastest_ack;
     let mut report = Report {

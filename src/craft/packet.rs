@@ -217,7 +217,7 @@ impl Packet {
     fn alter_at<H: Header>(&mut self, at: Option<usize>, change: impl FnOnce(H) -> H) -> bool {
         let range = at.and_then(|at| self.parts.get(at)).map(Part::range);
         let bytes = range.and_then(|range| self.head.get_mut(range));
-        let Some((header, _)) = bytes.and_then(|bytes| H::mut_from_prefix(bytes).ok()) else { return false };
+        let Some((header, _)) = bytes.and_then(H::view_mut) else { return false };
         *header = change(*header);
         true
     }

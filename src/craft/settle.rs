@@ -113,7 +113,7 @@ impl Settle for Learn<'_> {
 }
 
 fn header_mut<'a, H: Header>(head: &'a mut [u8], part: &Part) -> Option<&'a mut H> {
-    H::mut_from_prefix(head.get_mut(part.range())?).ok().map(|(header, _)| header)
+    H::view_mut(head.get_mut(part.range())?).map(|(header, _)| header)
 }
 
 /// The row of a header's EtherType, and the header's bytes.

@@ -71,7 +71,7 @@ impl Trim {
 
 /// Changes the header at the start of `bytes`.
 fn edit<H: Header>(bytes: &mut [u8], change: impl FnOnce(H) -> H) {
-    if let Ok((header, _)) = H::mut_from_prefix(bytes) {
+    if let Some((header, _)) = H::view_mut(bytes) {
         *header = change(*header);
     }
 }

@@ -6,6 +6,7 @@ use super::{
 };
 use crate::{
     analyze::metric::latency::Distribution,
+    in_order::InOrder,
     report::units::{duration, percent},
 };
 
@@ -115,7 +116,7 @@ impl Sums {
 /// Parts of a time as shares, the largest first, as "server 82 %, data 18 %".
 pub(crate) fn shares<const N: usize>(latency_ns: u64, mut parts: [(&str, u64); N]) -> String {
     let share = |ns: u64| percent(ns as f64 / latency_ns.max(1) as f64);
-    parts.sort_by_key(|&(_, ns)| std::cmp::Reverse(ns));
+    parts.order_by_key(|&(_, ns)| std::cmp::Reverse(ns));
     let shown = parts.iter().filter(|(_, ns)| *ns > 0);
     shown.map(|&(name, ns)| format!("{name} {}", share(ns))).collect::<Vec<_>>().join(", ")
 }

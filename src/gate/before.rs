@@ -1,5 +1,6 @@
 //! An earlier report, and which of its rows a later one has again.
 
+use crate::in_order::InOrder;
 use std::{
     collections::{HashMap, VecDeque},
     hash::Hash,
@@ -108,7 +109,7 @@ impl<'a> Pairing<'a> {
     fn by_kind<K: Eq + Hash>(&mut self, key: impl Fn(&'a Report, &'a Flow) -> Option<K>) {
         let sorted = |report: &'a Report, is_wanted: &dyn Fn(usize) -> bool| {
             let mut all: Vec<usize> = (0..report.flows.len()).filter(|&at| is_wanted(at)).collect();
-            all.sort_by_key(|&at| (report.flows[at].first_ns, at));
+            all.order_by_key(|&at| (report.flows[at].first_ns, at));
             all
         };
         let mut left: HashMap<K, VecDeque<usize>> = HashMap::new();

@@ -1,5 +1,6 @@
 //! What changed between two reports.
 
+use crate::in_order::InOrder;
 use serde::Serialize;
 
 use super::{Before, Rule, Unit, evaluate::measure};
@@ -88,7 +89,7 @@ impl Changed {
 
 /// Those that changed most first; of equal ones, as they come in the table of figures.
 fn rank(figures: &mut [Changed]) {
-    figures.sort_by(|a, b| b.weight().total_cmp(&a.weight()));
+    figures.order_by(|a, b| b.weight().total_cmp(&a.weight()));
 }
 
 /// Compares two reports.
@@ -114,7 +115,7 @@ pub fn changes(before: &Before<'_>, after: &Report) -> Changes {
     let new = flows(&mut (0..after.flows.len()).filter(is_new), after);
     let mut changed: Vec<ChangedFlow> =
         (0..after.flows.len()).filter_map(|at| changed_flow(at, before, after)).collect();
-    changed.sort_by(|a, b| b.by.0.cmp(&a.by.0).then(b.by.1.total_cmp(&a.by.1)).then(a.row.cmp(&b.row)));
+    changed.order_by(|a, b| b.by.0.cmp(&a.by.0).then(b.by.1.total_cmp(&a.by.1)).then(a.row.cmp(&b.row)));
     changed.truncate(MOST_SHOWN);
     Changes {
         new_findings: findings_of(after, before.report),

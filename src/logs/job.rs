@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Line;
 use crate::{
     dissect::Address,
+    in_order::InOrder,
     report::{CollectiveConnection, Collectives},
 };
 
@@ -108,7 +109,7 @@ impl Job {
             let Some(channels) = self.channels.get(&ends).filter(|all| all.len() == places.len()) else {
                 continue;
             };
-            places.sort_by_key(|&at| found.connections[at].channel);
+            places.order_by_key(|&at| found.connections[at].channel);
             for (&channel, at) in channels.iter().zip(places) {
                 found.connections[at].channel = Some(channel);
             }

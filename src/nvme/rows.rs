@@ -11,6 +11,7 @@ use super::{
 use crate::{
     dissect::Address,
     follow::{Ending, Sums, Time, behind_tap, shares, trouble},
+    in_order::InOrder,
     report::{
         DataDirection, Summary,
         field::{Types, records},
@@ -491,7 +492,7 @@ pub(super) fn report(mut all: Commands) -> Report {
     let rows: Vec<QueueRow> = shown.iter().map(|queue| queue_row(queue, end, fastest_ack(queue))).collect();
     let operation = |of: (&Kind, &Sums)| operation_row(of, &all, &known);
     let mut operations: Vec<OperationRow> = all.operations.iter().map(operation).collect();
-    operations.sort_by_key(|row| (row.is_admin, std::cmp::Reverse(row.time.latency_ns)));
+    operations.order_by_key(|row| (row.is_admin, std::cmp::Reverse(row.time.latency_ns)));
     let command = |(at, done): &(usize, Done)| {
         let place = places.get(*at).copied().flatten()?;
         let size = done.namespace.filter(|_| done.blocks.is_some());

@@ -23,6 +23,7 @@ use super::{
 };
 use crate::{
     analyze::{Analysis, Files},
+    in_order::InOrder,
     report::CaptureProblem,
 };
 
@@ -83,8 +84,8 @@ impl IndexReader {
         if reader.facts.is_empty() {
             return Err(io::Error::other("no row 0 of any file: is it an index, of rdmawire index?"));
         }
-        reader.facts.sort_by(|a, b| a.order().cmp(&b.order()));
-        reader.groups.sort_by_key(|group| std::cmp::Reverse(group.first_ns));
+        reader.facts.order_by(|a, b| a.order().cmp(&b.order()));
+        reader.groups.order_by_key(|group| std::cmp::Reverse(group.first_ns));
         Ok(reader)
     }
 

@@ -17,6 +17,7 @@ use crate::{
         bit_rate,
         timeline::{Axis, FlowTimeline, Kind, Measured, Timeline, What},
     },
+    in_order::InOrder,
     report::{View, clean},
     wire::Psn,
 };
@@ -314,7 +315,7 @@ impl Trace<'_> {
     /// Messages overlap: each is on the first track that is free.
     fn messages(&mut self, own: u64, picture: &FlowTimeline<'_>, number: (&str, u64)) -> io::Result<()> {
         let mut messages: Vec<Measured> = picture.line.latency[What::Message as usize].samples().to_vec();
-        messages.sort_by_key(|message| (message.from_ns, message.to_ns));
+        messages.order_by_key(|message| (message.from_ns, message.to_ns));
         let mut lanes: Vec<(u64, i64)> = Vec::new();
         for message in &messages {
             let free = lanes.iter().position(|(_, busy)| *busy <= message.from_ns);
@@ -385,7 +386,7 @@ impl Trace<'_> {
             events.push((stretch.from_ns, event));
         }
         // A stable order: a loss comes before its NAK, and that before its retransmission.
-        events.sort_by_key(|(ns, _)| *ns);
+        events.order_by_key(|(ns, _)| *ns);
         events.iter().try_for_each(|(ns, event)| self.event(*ns, event))
     }
 }

@@ -6,6 +6,7 @@ use crate::{
     analyze::metric::timeline::{
         FlowTimeline, STRAGGLER, Timeline, What, pause_chart, pause_senders, waiting_chart,
     },
+    in_order::InOrder,
     report::{
         Flow, Storm, View,
         chart::{Band, Chart, Mark, Series},
@@ -333,7 +334,7 @@ impl Scene {
             }
         }
         let mut names: Vec<String> = hosts.keys().cloned().collect();
-        names.sort_by_key(|host| std::cmp::Reverse(hosts[host]));
+        names.order_by_key(|host| std::cmp::Reverse(hosts[host]));
         let title = match names.len().saturating_sub(HOSTS) {
             0 => "Bytes from host (left) to host (below)".to_owned(),
             more => format!(

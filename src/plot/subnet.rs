@@ -9,6 +9,7 @@ use maud::{Markup, PreEscaped, html};
 
 use crate::{
     fabric::{LinkRow, NodeRow, Report},
+    in_order::InOrder,
     report::units::{count, several},
 };
 
@@ -140,7 +141,7 @@ impl<'a> Drawing<'a> {
             if n > 0.0 { sum / n } else { self.middle(at) }
         };
         let mut ordered: Vec<(f64, usize)> = self.rows[row].iter().map(|&at| (middle(at), at)).collect();
-        ordered.sort_by(|a, b| a.0.total_cmp(&b.0));
+        ordered.order_by(|a, b| a.0.total_cmp(&b.0));
         self.rows[row] = ordered.into_iter().map(|(_, at)| at).collect();
         self.number();
     }

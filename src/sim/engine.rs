@@ -14,6 +14,7 @@ use super::{
 };
 use crate::{
     dissect,
+    in_order::InOrder,
     message::Segments,
     opcode::Opcode,
     random::{SplitMix64, mix},
@@ -512,7 +513,7 @@ impl Sim {
         }
         // Epochs count the flows that use one queue pair number, in order of time.
         let mut order: Vec<usize> = (0..flows.len()).collect();
-        order.sort_by_key(|&i| flows[i].connection.map_or(0, |c| self.run.connections[c as usize].start.0));
+        order.order_by_key(|&i| flows[i].connection.map_or(0, |c| self.run.connections[c as usize].start.0));
         let mut users: HashMap<(u32, u32, u32), u32> = HashMap::new();
         for i in order {
             let users = users.entry((flows[i].src, flows[i].dst, flows[i].dest_qp)).or_default();

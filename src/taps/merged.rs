@@ -17,6 +17,7 @@ use super::packet::identity;
 use crate::{
     capture::{ClockOffset, Merge, Series, Source},
     dissect::dissect,
+    in_order::InOrder,
 };
 
 /// How many frames of each capture are looked at.
@@ -116,7 +117,7 @@ fn ties(captures: impl Iterator<Item = Seen>) -> Vec<Tie> {
 /// Those that tie all captures that can be tied, without a circle: the best ones.
 fn spanning(captures: usize, mut ties: Vec<Tie>) -> Vec<Tie> {
     let goodness = |tie: &Tie| (tie.differences.iter().all(|those| !those.is_empty()), tie.packets());
-    ties.sort_by(|a, b| goodness(b).cmp(&goodness(a)).then(a.of.cmp(&b.of)));
+    ties.order_by(|a, b| goodness(b).cmp(&goodness(a)).then(a.of.cmp(&b.of)));
     let mut group: Vec<usize> = (0..captures).collect();
     ties.retain(|tie| {
         let [a, b] = tie.of.map(|capture| group[capture]);

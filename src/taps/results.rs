@@ -9,6 +9,7 @@ use super::{
     tally::{FlowTally, Odd, PassageCounts, Samples, Tally},
 };
 use crate::{
+    in_order::InOrder,
     opcode::{Direction as Space, Service},
     report::{
         Class, Fate, OrderBy, Reason, View,
@@ -50,7 +51,7 @@ pub(super) fn diff(mut taps: Vec<diff::Tap>, segments: Vec<SegmentMatch>, known:
         }
         report.segments.push(segment);
     }
-    report.losses.sort_by_key(|loss| (loss.time_ns, loss.from, loss.frame));
+    report.losses.order_by_key(|loss| (loss.time_ns, loss.from, loss.frame));
     report.taps = taps;
     report
 }
@@ -226,7 +227,7 @@ impl Judged<'_> {
                 });
             }
             if !direction.flows.is_empty() {
-                direction.flows.sort_by_key(|flow| {
+                direction.flows.order_by_key(|flow| {
                     (std::cmp::Reverse((flow.counts.undelivered(), flow.counts.sent)), flow.dest_qp)
                 });
                 directions.push(direction);

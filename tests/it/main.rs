@@ -129,6 +129,8 @@ mod plot;
 mod qos;
 mod qp_map;
 mod reading;
+#[cfg(all(unix, feature = "cli", feature = "compression"))]
+mod readme;
 mod recovery;
 mod reference;
 mod regressions;

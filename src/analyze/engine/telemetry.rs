@@ -6,6 +6,7 @@ use crate::{
     analyze::track::distribution::Distribution,
     dissect::{Dissection, Hop, Telemetry},
     heap::heap,
+    in_order::InOrder,
     report::{CsigRow, TelemetryForm, TelemetryHop},
     wire::{Bits, CsigSignal, CsigTag, Show},
 };
@@ -141,9 +142,9 @@ impl Written {
         };
         let mut hops: Vec<_> = self.hops.iter().map(hop).collect();
         let delay = |hop: &TelemetryHop| hop.delay_ns.map_or((0, 0), |delay| (delay.p99, delay.max));
-        hops.sort_by_key(|hop| std::cmp::Reverse(delay(hop)));
+        hops.order_by_key(|hop| std::cmp::Reverse(delay(hop)));
         let mut tags: Vec<_> = self.tags.iter().map(tag).collect();
-        tags.sort_by_key(|tag| std::cmp::Reverse(tag.packets));
+        tags.order_by_key(|tag| std::cmp::Reverse(tag.packets));
         (hops, tags)
     }
 }

@@ -14,6 +14,7 @@ use crate::{
     dissect::Dissection,
     heap::heap,
     icrc::State,
+    in_order::InOrder,
     opcode::{Operation, PayloadRule, Transport},
     report::{TrimLengths, TrimmedTo},
     wire_cost::{FCS, GAP, PREAMBLE},
@@ -167,7 +168,7 @@ impl Trims {
                 is_last_hop: given.and_then(|given| given.last_hop).map(|dscp| dscp == row.dscp),
             })
             .collect();
-        rows.sort_by(|a, b| b.packets.cmp(&a.packets).then_with(|| a.dst.cmp(&b.dst)));
+        rows.order_by(|a, b| b.packets.cmp(&a.packets).then_with(|| a.dst.cmp(&b.dst)));
         rows
     }
 }

@@ -15,6 +15,7 @@ use crate::{
         table::run::RunSum,
     },
     heap::{Heap, heap},
+    in_order::InOrder,
     report::{self, Reason},
 };
 
@@ -308,7 +309,7 @@ impl Judged {
         if found.is_empty() && (0..).zip(&self.all.hosts).any(is_unknown) {
             return Err(Reason::UnknownSpeed);
         }
-        found.sort_by(|a, b| (a.start_ns, &a.receiver).cmp(&(b.start_ns, &b.receiver)));
+        found.order_by(|a, b| (a.start_ns, &a.receiver).cmp(&(b.start_ns, &b.receiver)));
         found.truncate(MAX_LISTED);
         Ok(found)
     }

@@ -8,6 +8,7 @@ use std::{
 use crate::{
     analyze::{model::Address, packet::Facts, track::distribution::Totals},
     heap::heap,
+    in_order::InOrder,
     report::{FlowPath, PathState},
     wire::Ecn,
 };
@@ -324,7 +325,7 @@ pub(crate) fn in_order(mut paths: Vec<FlowPath>) -> Vec<FlowPath> {
         let is_good = path.state == PathState::Good;
         (is_good, Reverse(path.lost), path.flow, path.segments.clone(), path.flow_label, path.udp_src_port)
     };
-    paths.sort_by_key(key);
+    paths.order_by_key(key);
     paths.truncate(MAX_PATHS);
     paths
 }
@@ -539,7 +540,7 @@ fn judge_several(paths: &[Tally], is_lost_before: bool) -> Vec<PathState> {
 fn worst(paths: &[Tally], of: impl Fn(&Tally) -> u64, sent: impl Fn(&Tally) -> u64) -> Option<Vec<usize>> {
     let rate = |at: usize| of(&paths[at]) as f64 / sent(&paths[at]).max(1) as f64;
     let mut order: Vec<usize> = (0..paths.len()).filter(|&at| sent(&paths[at]) > 0).collect();
-    order.sort_by(|&a, &b| rate(b).total_cmp(&rate(a)));
+    order.order_by(|&a, &b| rate(b).total_cmp(&rate(a)));
     let n = order.len();
     let sum = |places: &[usize], what: &dyn Fn(&Tally) -> u64| {
         places.iter().map(|&at| what(&paths[at])).sum::<u64>()
@@ -575,7 +576,7 @@ fn slowest(paths: &[Tally], of: impl Fn(&Tally) -> &Totals) -> Option<Vec<usize>
     const ENOUGH: u64 = 8;
     let mean = |at: usize| of(&paths[at]).spread()[1].unwrap_or(0);
     let mut order: Vec<usize> = (0..paths.len()).filter(|&at| of(&paths[at]).count >= ENOUGH).collect();
-    order.sort_by_key(|&at| std::cmp::Reverse(mean(at)));
+    order.order_by_key(|&at| std::cmp::Reverse(mean(at)));
     let is_apart = |k: &usize| {
         let (slow, rest) = order.split_at(*k);
         let Some(&next) = rest.first() else { return false };

@@ -19,6 +19,7 @@ use crate::{
         table::run::RunSum,
         track::distribution::Pool,
     },
+    in_order::InOrder,
     opcode::{Direction, Operation, Service},
     prefetch,
     report::{self, Operations, Qos, Reason, TrafficClass},
@@ -291,7 +292,7 @@ impl Traffic {
         let priorities = &context.network.priorities;
         let map = priorities.map();
         let mut order: Vec<usize> = (0..self.classes.len()).collect();
-        order.sort_by_key(|&at| (std::cmp::Reverse(self.classes[at].bytes), self.classes[at].tag));
+        order.order_by_key(|&at| (std::cmp::Reverse(self.classes[at].bytes), self.classes[at].tag));
         let mut rest: Vec<Rest> = self.classes.iter().map(|_| Rest::default()).collect();
         let mut qos = Qos {
             map_given: priorities.is_given(),

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::{
     analyze::model::Event,
     dissect::{Numbers, Unread},
+    in_order::InOrder,
     report::NotDecoded,
 };
 
@@ -79,7 +80,7 @@ impl UnreadFrames {
                 is_encrypted,
             });
         }
-        all.sort_by_key(|one| std::cmp::Reverse(one.frames));
+        all.order_by_key(|one| std::cmp::Reverse(one.frames));
         all
     }
 }

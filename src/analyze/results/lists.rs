@@ -28,6 +28,7 @@ use crate::{
         table::flow::{Flow, REQUESTS, RESPONSES},
         track::{class::Place, request::Episode},
     },
+    in_order::InOrder,
     report::{self, List, Reason, Visibility},
     wire::Psn,
 };
@@ -115,11 +116,11 @@ impl<'a> Index<'a> {
             .filter(|&n| index.numbered(n).packets > 0)
             .map(|n| (Reverse(index.numbered(n).packets), index.numbered(n).first_time, n))
             .collect();
-        order.sort_by(|&(_, a, m), &(_, b, n)| {
+        order.order_by(|&(_, a, m), &(_, b, n)| {
             let rest = |n| (index.numbered(n).key, index.numbered(n).epoch);
             a.cmp(&b).then_with(|| rest(m).cmp(&rest(n)))
         });
-        order.sort_by_key(|&(packets, ..)| packets);
+        order.order_by_key(|&(packets, ..)| packets);
         index.order = order.iter().map(|&(_, _, n)| n).collect();
         drop(order);
         for at in 0..index.order.len() {

@@ -9,6 +9,7 @@ use crate::{
         packet::{glimpse::has_immediate, key::Wide},
         table::flow::Flow,
     },
+    in_order::InOrder,
     opcode::{Opcode, Operation, Service},
     report::{self, Head, OneSidedQueuePair, OneSidedRail, Reason, Why},
 };
@@ -61,7 +62,7 @@ pub(super) fn section(noted: &OneSided, index: &Index<'_>, head: &Head) -> Optio
     if rows.is_empty() {
         return None;
     }
-    rows.sort_by_key(|one| (std::cmp::Reverse(one.bytes), one.row.flow));
+    rows.order_by_key(|one| (std::cmp::Reverse(one.bytes), one.row.flow));
     let (mut rails, place) = rails(&rows);
     add_idle(&mut rails, index);
     let (groups, totals) = groups(&rails);

@@ -10,6 +10,7 @@ use super::is_same;
 use crate::{
     capture::{Compression, Cursor, Interface, Packing, Record, Source, Time, open},
     dissect::dissect,
+    in_order::InOrder,
     wire::{Bth, Ipv4, Ipv6},
 };
 
@@ -59,7 +60,7 @@ fn are_taps(files: &[usize], probes: &HashMap<usize, Option<Probe>>) -> bool {
     }
     let mut shared: HashMap<[usize; 2], u32> = HashMap::new();
     for mut of in of_flow.into_values() {
-        of.sort_by_key(|&(at, stretch)| (stretch.first, at));
+        of.order_by_key(|&(at, stretch)| (stretch.first, at));
         for pair in of.windows(2).filter(|pair| pair[0].1.has(pair[1].1.first)) {
             *shared.entry([pair[0].0.min(pair[1].0), pair[0].0.max(pair[1].0)]).or_insert(0) += 1;
         }
@@ -108,7 +109,7 @@ pub fn parts_by_content(captures: &[Vec<PathBuf>]) -> Vec<[PathBuf; 2]> {
         _ => None,
     });
     let mut probes: Vec<Probe> = alone.take(MOST).filter_map(|path| Probe::of(path)).collect();
-    probes.sort_by_key(|probe| probe.first);
+    probes.order_by_key(|probe| probe.first);
     let mut found = Vec::new();
     for at in 1..probes.len() {
         let [before, next] = &mut probes[at - 1..=at] else { continue };

@@ -3,6 +3,7 @@
 //! NCCL's profiler plug-ins write the states of a proxy's step: a sender's `SendGpuWait`, `SendPeerWait`, `SendWait`, a receiver's `RecvWait` and
 //! `RecvGpuWait`, with the arguments `Step` and `Channel`. The same names stand here for what packets show of these states.
 
+use crate::in_order::InOrder;
 use std::{collections::BTreeMap, io};
 
 use super::Trace;
@@ -64,7 +65,7 @@ impl Trace<'_> {
             of_connection.get_mut(request.connection).into_iter().for_each(|all| all.push(request));
         }
         for (of, mut requests) in found.connections.iter().zip(of_connection) {
-            requests.sort_by_key(|one| one.begin_ns);
+            requests.order_by_key(|one| one.begin_ns);
             let channel = of.channel.map_or_else(String::new, |channel| format!(", channel {channel}"));
             let mut end = |rank: &str, way: &str, peer: &str| {
                 let name = format!("{way} {}{channel}", clean(peer));

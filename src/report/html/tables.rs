@@ -1,5 +1,6 @@
 //! The long tables of a page, as data for its script.
 
+use crate::in_order::InOrder;
 use std::{collections::BTreeMap, iter};
 
 use serde::Serialize;
@@ -65,7 +66,7 @@ pub(super) fn tables(report: &View<'_>, pictures: Vec<Picture>, lines: Lines, mo
         ports.entry(port).or_insert_with(Sum::default).add(&sum);
     }
     let mut ports: Vec<_> = ports.into_iter().collect();
-    ports.sort_by_key(|(_, sum)| std::cmp::Reverse((sum.trouble(), sum.of[0])));
+    ports.order_by_key(|(_, sum)| std::cmp::Reverse((sum.trouble(), sum.of[0])));
     let start_ns = report.head.capture.first_ns.unwrap_or(0);
     let left_out = report.flows.len().saturating_sub(flows.len());
     let limit = Limit { most, start_ns };
@@ -220,7 +221,7 @@ impl Hosts {
             }
         }
         let mut names: Vec<&str> = weights.keys().copied().collect();
-        names.sort_by_key(|name| std::cmp::Reverse(weights[name]));
+        names.order_by_key(|name| std::cmp::Reverse(weights[name]));
         let left_out = names.len().saturating_sub(Hosts::MOST) as u64;
         names.truncate(Hosts::MOST);
         names.sort_unstable();

@@ -10,6 +10,7 @@ use super::{BadPath, Error, Kind, Made, Mode, Played, Spray, Tap, TrueContext, T
 use crate::{
     craft::Packet,
     dissect::Link,
+    in_order::InOrder,
     sim::rng::Rng,
     wire::{Ecn, Ipv4, Ipv6, PdsNackCode},
 };
@@ -191,7 +192,7 @@ pub fn play(scenario: &Spray) -> Result<Played, Error> {
             ));
         }
     }
-    play.frames.sort_by_key(|frame| frame.time_ns);
+    play.frames.order_by_key(|frame| frame.time_ns);
     let rows = play.contexts.into_iter().map(Context::truth).collect();
     let truth = Truth { schema: "rdmawire.spray-truth/1", contexts: rows };
     Ok(Played { scenario: scenario.clone(), frames: play.frames, truth })

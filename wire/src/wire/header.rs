@@ -126,10 +126,9 @@ pub trait Header:
     /// Its description.
     const INFO: &'static HeaderInfo;
     /// The header at the start of `bytes` and what follows it; `None` where there are fewer than [`Self::LEN`].
-    #[inline]
-    fn view(bytes: &[u8]) -> Option<(&Self, &[u8])> {
-        Self::ref_from_prefix(bytes).ok()
-    }
+    fn view(bytes: &[u8]) -> Option<(&Self, &[u8])>;
+    /// The same, to be changed.
+    fn view_mut(bytes: &mut [u8]) -> Option<(&mut Self, &mut [u8])>;
 }
 
 /// A value that a field can hold.
@@ -480,6 +479,16 @@ macro_rules! header {
                 kind: $crate::wire::Kind::$name, label: $label, len: $len, fields: &Self::ROWS,
                 doc: concat!($($doc, "\n",)* ""),
             };
+            #[inline]
+            fn view(bytes: &[u8]) -> Option<(&Self, &[u8])> {
+                let (header, rest) = bytes.split_first_chunk::<$len>()?;
+                Some((zerocopy::transmute_ref!(header), rest))
+            }
+            #[inline]
+            fn view_mut(bytes: &mut [u8]) -> Option<(&mut Self, &mut [u8])> {
+                let (header, rest) = bytes.split_first_chunk_mut::<$len>()?;
+                Some((zerocopy::transmute_mut!(header), rest))
+            }
         }
 
         impl core::fmt::Display for $name {

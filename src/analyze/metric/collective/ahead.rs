@@ -1,6 +1,7 @@
 //! Operations whose elements come long before their data: a host that is ahead of its GPU posts those of the next operation as soon as the one before
 //! has ended. Then no moment is silent on the wire's account of requests, and the time until the GPUs are ready looks like a wait.
 
+use crate::in_order::InOrder;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{cut::Timed, ends::Ends, operations::Span};
@@ -70,10 +71,10 @@ impl Order {
         for (at, one) in timed.iter().enumerate().filter(|(_, one)| one.shows_data) {
             of.entry(one.connection).or_default().push(at);
         }
-        of.values_mut().for_each(|all| all.sort_by_key(|&at| timed[at].request));
+        of.values_mut().for_each(|all| all.order_by_key(|&at| timed[at].request));
         let mut by_data: Vec<usize> =
             (0..timed.len()).filter(|&at| timed[at].shows_data && timed[at].first.is_some()).collect();
-        by_data.sort_by_key(|&at| (timed[at].first, at));
+        by_data.order_by_key(|&at| (timed[at].first, at));
         Order { by_data, of }
     }
 

@@ -1,5 +1,6 @@
 //! Operations: groups of requests, and who was waited for over all of them.
 
+use crate::in_order::InOrder;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
@@ -144,7 +145,7 @@ fn evenly_dividing(timed: &[Timed], silences: &[i64]) -> Option<i64> {
     let steps = sorted.windows(2).map(|pair| (pair[0], pair[1]));
     let mut steps: Vec<(i64, i64)> =
         steps.filter(|(below, above)| above.saturating_mul(2) >= below.saturating_mul(3)).collect();
-    steps.sort_by_key(|(below, above)| std::cmp::Reverse(above.saturating_mul(16) / below));
+    steps.order_by_key(|(below, above)| std::cmp::Reverse(above.saturating_mul(16) / below));
     steps.into_iter().take(EVEN_TRIES).map(|(_, above)| above).find(|&least| are_even(timed, least))
 }
 
@@ -268,7 +269,7 @@ fn divided(timed: &mut [Timed], spans: Vec<Span>, least: i64) -> Vec<Span> {
         }
     }
     for of in members.iter_mut().flat_map(BTreeMap::values_mut) {
-        of.sort_by_key(|&at| timed[at].request);
+        of.order_by_key(|&at| timed[at].request);
     }
     let counts: Vec<Counts> = members
         .iter()
@@ -289,7 +290,7 @@ fn divided(timed: &mut [Timed], spans: Vec<Span>, least: i64) -> Vec<Span> {
         *often.entry(count).or_insert(0) += 1;
     }
     let mut usual: Vec<(&Counts, usize)> = often.into_iter().collect();
-    usual.sort_by_key(|&(_, times)| std::cmp::Reverse(times));
+    usual.order_by_key(|&(_, times)| std::cmp::Reverse(times));
     let mut units: BTreeSet<Counts> =
         usual.into_iter().take(MOST_TOGETHER).map(|(count, _)| count.clone()).collect();
     for (span, count) in counts.iter().enumerate() {
@@ -496,7 +497,7 @@ fn since(of: &Span, times: Vec<(i64, i64)>) -> Vec<u64> {
     /// So many of one operation.
     const MOST: usize = 256;
     let mut times = union(times.into_iter(), (of.start, of.end));
-    times.sort_by_key(|&(from, to)| std::cmp::Reverse(ns_between(from, to)));
+    times.order_by_key(|&(from, to)| std::cmp::Reverse(ns_between(from, to)));
     times.truncate(MOST);
     times.sort_unstable();
     times.iter().flat_map(|&(from, to)| [from, to]).map(|at| ns_between(of.start, at)).collect()
@@ -562,6 +563,6 @@ pub(super) fn stragglers(operations: &[CollectiveOperation]) -> Vec<Straggler> {
         row.queue_pairs.sort_unstable();
         row.queue_pairs.dedup();
     }
-    rows.sort_by_key(|row| std::cmp::Reverse(row.lost_ns));
+    rows.order_by_key(|row| std::cmp::Reverse(row.lost_ns));
     rows
 }

@@ -6,6 +6,7 @@ use super::{
     cut::{Timed, ns_between},
     ends::Ends,
 };
+use crate::in_order::InOrder;
 use crate::report::CollectiveCause;
 
 /// So many operations show what is usual for those that are like them.
@@ -150,7 +151,7 @@ pub(super) fn parts(timed: &[Timed], ends: &Ends, members: &[usize]) -> BTreeMap
         }
     }
     for (connection, part) in &mut parts {
-        part.members.sort_by_key(|&at| timed[at].request);
+        part.members.order_by_key(|&at| timed[at].request);
         let Some(&(sender, receiver)) = ends.of.get(connection) else { continue };
         let of = |link| loads.get(&link).copied().unwrap_or(0);
         let (sent, got) = (of((sender, true)), of((receiver, false)));

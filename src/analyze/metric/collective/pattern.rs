@@ -8,7 +8,7 @@ use super::{
     Chunk, Collectives, Connection, Cts, Request, SLOTS,
     way::{Role, Way},
 };
-use crate::{analyze::packet::key::Wide, report::CtsLayout};
+use crate::{analyze::packet::key::Wide, in_order::InOrder, report::CtsLayout};
 
 /// So many requests of a queue pair must have the size as their immediate data, or so many elements go to slots that follow each other.
 pub(super) const ENOUGH: usize = 4;
@@ -320,7 +320,7 @@ impl Collectives {
     fn in_turn(&self, parts: Vec<Vec<Request>>) -> Vec<Request> {
         let begins = |one: &Request| self.chunks_of(one).map(|chunk| chunk.first.1).min();
         let mut requests: Vec<Request> = parts.into_iter().flatten().collect();
-        requests.sort_by_key(begins);
+        requests.order_by_key(begins);
         requests
     }
 

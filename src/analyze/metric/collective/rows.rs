@@ -18,6 +18,7 @@ use crate::{
         network::Network,
         packet::{element::element_bytes, key::Key},
     },
+    in_order::InOrder,
     report::{
         self, CollectiveConnection, CollectiveRequest, CtsLayout, ImmediateOrder, Reason, RecognizedBy,
         RequestTime, Why,
@@ -90,7 +91,7 @@ impl Collectives {
     fn cut(&self, network: &Network, timed: &mut [Timed], operations: Option<&[operations::Span]>) {
         let mut ended: BTreeMap<usize, i64> = BTreeMap::new();
         let mut order: Vec<usize> = (0..timed.len()).collect();
-        order.sort_by_key(|&at| (timed[at].connection, timed[at].request));
+        order.order_by_key(|&at| (timed[at].connection, timed[at].request));
         let mut last = None;
         for at in order {
             let same = last.filter(|&last: &usize| timed[last].connection == timed[at].connection);
@@ -255,7 +256,7 @@ impl Collectives {
             of_pair.entry((one.sender.clone(), one.receiver.clone())).or_default().push(at);
         }
         for mut all in of_pair.into_values() {
-            all.sort_by_key(|&at| {
+            all.order_by_key(|&at| {
                 connections[at].cts_queue_pairs.first().or(connections[at].queue_pairs.first()).copied()
             });
             for (channel, at) in all.into_iter().enumerate() {

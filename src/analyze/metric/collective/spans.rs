@@ -1,5 +1,6 @@
 //! When each endpoint waited, and for what: the parts of requests' times, as they followed each other.
 
+use crate::in_order::InOrder;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
@@ -83,10 +84,10 @@ pub(super) fn rows(
         }
     }
     if rows.len() > MOST_WAITS {
-        rows.sort_by_key(|row| std::cmp::Reverse(row.lasted_ns));
+        rows.order_by_key(|row| std::cmp::Reverse(row.lasted_ns));
         rows.truncate(MOST_WAITS);
     }
-    rows.sort_by(|a, b| (a.start_ns, &a.rank).cmp(&(b.start_ns, &b.rank)));
+    rows.order_by(|a, b| (a.start_ns, &a.rank).cmp(&(b.start_ns, &b.rank)));
     rows
 }
 

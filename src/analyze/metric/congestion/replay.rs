@@ -4,6 +4,7 @@
 use crate::{
     analyze::metric::{bins::Axis, bit_rate},
     dcqcn::{ReactionPoint, SETS},
+    in_order::InOrder,
     report::{Dcqcn, DcqcnModel, Reason},
 };
 
@@ -69,7 +70,7 @@ impl Replay<'_> {
         // A sender that ignores CNPs has the rate that it had.
         let kept = self.before_bps.unwrap_or(start_bps).min(start_bps);
         add("none", "the sender ignores CNPs", vec![kept; measured.len()]);
-        models.sort_by(|(a, _), (b, _)| a.error_ratio.total_cmp(&b.error_ratio));
+        models.order_by(|(a, _), (b, _)| a.error_ratio.total_cmp(&b.error_ratio));
         let (best, rates) = models.first().cloned().ok_or(Reason::TooFew)?;
         Ok(Dcqcn {
             start_bps,

@@ -18,6 +18,7 @@ use crate::{
         packet::path_tag,
         track::distribution::exact_summary,
     },
+    in_order::InOrder,
     report::{self, Dcqcn, MarkedFlow, Pacing, Reason},
 };
 
@@ -118,7 +119,7 @@ pub(super) fn fill(
         (cnps, marks)
     };
     let mut order: Vec<&Row> = rows.iter().filter(|row| of_row(row) != (0, 0)).collect();
-    order.sort_by_key(|row| std::cmp::Reverse(of_row(row)));
+    order.order_by_key(|row| std::cmp::Reverse(of_row(row)));
     report.flow_count = order.len() as u64;
     report.flows = order.iter().take(MAX_LISTED).map(|row| maker.row(row)).collect();
     for (nth, (flow, row)) in

@@ -6,6 +6,7 @@ use super::{FOLLOW_NS, LONGEST_NS, OfFlow};
 use crate::{
     analyze::{metric::per_flow::PerFlow, model::FlowId},
     heap::heap,
+    in_order::InOrder,
     report::BurstEffect,
 };
 
@@ -113,7 +114,7 @@ impl Burst {
         let mut all: Vec<OfFlow> = self.flows.iter().filter_map(took_part).collect();
         self.flows = Vec::new();
         self.flow_count = all.len() as u64;
-        all.sort_by_key(|flow| flow.sender);
+        all.order_by_key(|flow| flow.sender);
         let of_sender = |flows: &[OfFlow]| Sender {
             number: flows[0].sender,
             bytes: flows.iter().map(|flow| u64::from(flow.bytes)).sum(),
@@ -121,7 +122,7 @@ impl Burst {
         };
         let mut senders: Vec<Sender> = all.chunk_by(|a, b| a.sender == b.sender).map(of_sender).collect();
         self.sender_count = senders.len() as u64;
-        senders.sort_by_key(|sender| Reverse(sender.bytes));
+        senders.order_by_key(|sender| Reverse(sender.bytes));
         senders.truncate(MAX_SENDERS);
         senders.shrink_to_fit();
         self.senders = senders;
@@ -151,7 +152,7 @@ impl Pending {
         }
         self.bursts.push(burst);
         if self.bursts.len() >= 2 * MAX_PENDING {
-            self.bursts.sort_by_key(|burst| (burst.effects.iter().all(|&n| n == 0), Reverse(burst.bytes)));
+            self.bursts.order_by_key(|burst| (burst.effects.iter().all(|&n| n == 0), Reverse(burst.bytes)));
             self.bursts.truncate(MAX_PENDING);
         }
     }
@@ -198,7 +199,7 @@ impl Found {
 
     pub(super) fn keep_largest(&mut self) {
         let key = |one: &One| (Reverse(one.burst.bytes), one.burst.start_ns, one.receiver);
-        self.all.sort_by_key(key);
+        self.all.order_by_key(key);
         self.all.truncate(MAX_LISTED);
     }
 }

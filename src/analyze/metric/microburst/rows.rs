@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use super::{CELL_NS, Microbursts, WINDOWS, burst::MAX_LISTED, receiver::Receiver};
 use crate::{
     analyze::metric::bit_rate,
+    in_order::InOrder,
     report::{self, BurstEffect, BurstSender, LinkPeaks, Microburst, Reason},
 };
 
@@ -45,7 +46,7 @@ impl Microbursts {
         }
         let mut order: Vec<usize> =
             (0..self.receivers.len()).filter(|&at| self.receivers[at].all_bytes() > 0).collect();
-        order.sort_by_key(|&at| (Reverse(self.receivers[at].all_bytes()), at));
+        order.order_by_key(|&at| (Reverse(self.receivers[at].all_bytes()), at));
         section.receiver_count = order.len() as u64;
         let has_peak = |window: u32| speed.is_some() && is_fine(window);
         let peaks = |at: usize| self.peaks(at as u32, &self.receivers[at], speed, has_peak, reason.is_none());

@@ -2,6 +2,7 @@
 
 use hashbrown::HashMap;
 
+use crate::in_order::InOrder;
 use crate::wire::Psn;
 
 /// PSNs that share a list.
@@ -58,7 +59,7 @@ impl ByPsn {
             }
         }
         for list in all.lists.values_mut().chain([&mut all.long]) {
-            list.sort_by_key(|entry| (entry.span.from_ns, entry.at));
+            list.order_by_key(|entry| (entry.span.from_ns, entry.at));
             let mut latest = i64::MIN;
             for entry in list {
                 latest = latest.max(entry.span.to_ns);

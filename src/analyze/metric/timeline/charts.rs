@@ -7,6 +7,7 @@ use super::{
 };
 use crate::{
     analyze::{model::Space, network::Paused},
+    in_order::InOrder,
     report::{
         self, Location, Summary, View,
         chart::{self, Band, Chart, Mark, Series, Style},
@@ -185,7 +186,7 @@ impl Unwrapped {
             psn = stretch.to_psn;
             known.push((stretch.to_ns, psn, number));
         }
-        known.sort_by_key(|(ns, ..)| *ns);
+        known.order_by_key(|(ns, ..)| *ns);
         Unwrapped { base, known }
     }
 

@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{
     analyze::model::{Address, Space},
+    in_order::InOrder,
     report::{self, Flow, Location, Sort, View},
     wire::{Acknowledgement, Psn, Syndrome},
 };
@@ -270,7 +271,7 @@ fn losses(line: &Line, back: Option<&Line>, resent: &Resent<'_>, episodes: &[rep
         }
     }
     all.append(&mut after);
-    all.sort_by_key(|loss| loss.ns);
+    all.order_by_key(|loss| loss.ns);
     all
 }
 

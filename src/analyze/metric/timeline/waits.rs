@@ -1,5 +1,6 @@
 //! The picture of collectives: what each rank waited for, over time.
 
+use crate::in_order::InOrder;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::report::{
@@ -96,7 +97,7 @@ fn shown(found: &Collectives) -> (Vec<&str>, usize) {
     }
     let stragglers = found.stragglers.iter().map(|one| one.rank.as_str());
     let mut longest: Vec<&str> = found.ranks.iter().map(String::as_str).collect();
-    longest.sort_by_key(|rank| std::cmp::Reverse(waited.get(rank).copied().unwrap_or(0)));
+    longest.order_by_key(|rank| std::cmp::Reverse(waited.get(rank).copied().unwrap_or(0)));
     let mut chosen: BTreeSet<&str> = BTreeSet::new();
     for rank in stragglers.chain(longest) {
         if chosen.len() < MOST_RANKS {

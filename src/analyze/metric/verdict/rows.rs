@@ -9,6 +9,7 @@ use crate::{
         model::{FlowId, Space},
         network::{Network, pause::PauseRows},
     },
+    in_order::InOrder,
     report::{self, Confidence, PauseEffect, PauseVictim, Reason, SlowFlow, TimeCause, TimeShare},
 };
 
@@ -291,7 +292,7 @@ impl Judge<'_, '_> {
         };
         let spent_on = TimeCause::ALL.into_iter().filter(|&cause| ns[cause as usize] > 0);
         let mut shares: Vec<TimeShare> = spent_on.map(share).collect();
-        shares.sort_by_key(|share| (Reverse(share.ns), share.cause));
+        shares.order_by_key(|share| (Reverse(share.ns), share.cause));
         let not_sending = lasted_ns - ns[TimeCause::Sending as usize];
         let main = shares.iter().find(|share| share.cause != TimeCause::Sending);
         let verdict = main.filter(|main| main.ns * 2 >= not_sending).map(|main| main.cause);
@@ -381,7 +382,7 @@ fn shift(ns: &mut [u64; CAUSES], from: TimeCause, to: TimeCause, most: u64) -> u
 }
 
 fn keep_longest(flows: &mut Vec<PauseVictim>) {
-    flows.sort_by_key(|flow| (Reverse(flow.stopped_ns), flow.flow, flow.is_direct));
+    flows.order_by_key(|flow| (Reverse(flow.stopped_ns), flow.flow, flow.is_direct));
     flows.truncate(MAX_VICTIMS);
 }
 

@@ -10,6 +10,7 @@ use super::{
 };
 use crate::{
     analyze::model::Address,
+    in_order::InOrder,
     report::{Capture, Congestion, Pause, PauseCulprit, PauseEnd, PauseFault, PauseTree, Reason, Summary},
 };
 
@@ -223,7 +224,7 @@ impl Pauses {
                 all.push((source, row));
             }
         }
-        all.sort_by(|(_, a), (_, b)| {
+        all.order_by(|(_, a), (_, b)| {
             let key = |row: &Pause| (row.paused_ns, row.quanta, row.frames);
             key(b).cmp(&key(a)).then_with(|| {
                 let name = |row: &Pause| (row.link.clone(), row.sender.clone(), row.priority);

@@ -7,6 +7,7 @@ use super::{
     sums::Sums,
 };
 use crate::analyze::results::lists::LateBehind;
+use crate::in_order::InOrder;
 use crate::report::{
     Affected, CollectiveCause, Congestion, DcbxPort, Head, Incast, MarkedFlow, MrcConnection, NotDecoded,
     OneSided, Pause, PauseCulprit, PauseViolations, Reason, SlowFlow, Space, TimeCause, TimeShare,
@@ -454,7 +455,7 @@ pub(super) fn slow(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Se
         };
         let mut all: Vec<(&SlowFlow, TimeShare)> =
             head.slow_flows.iter().filter_map(|slow| Some((slow, lost(&slow)?))).collect();
-        all.sort_by_key(|(slow, share)| (std::cmp::Reverse(share.ns), slow.flow));
+        all.order_by_key(|(slow, share)| (std::cmp::Reverse(share.ns), slow.flow));
         let Some((worst, share)) = all.first() else { continue };
         let several = match all.len() {
             1 => String::new(),
@@ -676,7 +677,7 @@ pub(super) fn of_marked<'a>(
 ) {
     let mut found: Vec<(u64, &'a MarkedFlow)> =
         head.congestion.flows.iter().filter_map(|flow| Some((of(flow)?, flow))).collect();
-    found.sort_by_key(|&(n, _)| std::cmp::Reverse(n));
+    found.order_by_key(|&(n, _)| std::cmp::Reverse(n));
     let Some(&(_, worst)) = found.first() else { return };
     let qp = worst.dest_qp.map_or_else(String::new, |qp| format!("QP {qp:#x} "));
     let mut text = text(worst, &format!("{qp}{} → {}", worst.src, worst.dst));

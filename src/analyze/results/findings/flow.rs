@@ -10,6 +10,7 @@ use crate::{
         table::flow::{Flow, RESPONSES},
         track::{class::Place, request::Episode},
     },
+    in_order::InOrder,
     report::{
         self, Bounds, GaveUp, GiveUp, LossEpisodes, Reordering, StillSends, Stream, Triggers,
         units::{count as number, duration, losses},
@@ -133,7 +134,7 @@ impl<'a> Subject<'a> {
 /// The episodes of a flow that are of this kind, by time.
 pub(super) fn episodes<'a>(at: usize, index: &Index<'a>, is_mine: fn(&Episode) -> bool) -> Vec<&'a Episode> {
     let mut mine: Vec<_> = index.episodes_at(at).filter(|episode| is_mine(episode)).collect();
-    mine.sort_by_key(|episode| (episode.start, episode.first_frame));
+    mine.order_by_key(|episode| (episode.start, episode.first_frame));
     mine
 }
 
@@ -524,7 +525,7 @@ pub(super) fn resent(subject: &Subject<'_>, count: Bounds) -> (String, Vec<u64>)
     if count[0] != subject.counts.requests.retransmits + subject.counts.responses.retransmits {
         episodes.retain(|episode| episode.packets > episode.needless);
     }
-    episodes.sort_by_key(|episode| Reverse(episode.packets));
+    episodes.order_by_key(|episode| Reverse(episode.packets));
     let asked = &subject.counts.responses.triggers;
     let is_of_all = subject.counts.episodes_not_listed > 0 && count[0] == count[1] || episodes.is_empty();
     let naks = match is_of_all {

@@ -1,5 +1,6 @@
 //! Which findings are effects of which: one cause is one headline, and what it did stands below it.
 
+use crate::in_order::InOrder;
 use std::cmp::Reverse;
 
 use crate::report::{Finding, Pause};
@@ -46,11 +47,11 @@ pub(super) struct Ranked<W> {
 
 /// The findings in order: by weight, each cause with its effects behind it, and as heavy as the heaviest of these.
 pub(super) fn in_order<W: Ord + Copy>(mut all: Vec<Ranked<W>>) -> Vec<Finding> {
-    all.sort_by_key(|one| one.weight);
+    all.order_by_key(|one| one.weight);
     let roots: Vec<usize> = (0..all.len()).map(|at| root(&all, at)).collect();
     let heaviest = |root: usize| (0..all.len()).find(|&at| roots[at] == root);
     let mut order: Vec<usize> = (0..all.len()).collect();
-    order.sort_by_key(|&at| (heaviest(roots[at]), Reverse(roots[at] == at), at));
+    order.order_by_key(|&at| (heaviest(roots[at]), Reverse(roots[at] == at), at));
     let mut place = vec![0; all.len()];
     for (new, &at) in order.iter().enumerate() {
         place[at] = new;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use super::capture::{Evidence, Seen};
 use crate::{
     analyze::metric::paths::planes,
+    in_order::InOrder,
     report::{
         FlowPath, PathState,
         units::{count, duration, percent, several},
@@ -224,7 +225,7 @@ pub(super) fn skipped(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut
 
 pub(super) fn uneven(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
     let mut uneven: Vec<&FlowPath> = head.paths.iter().filter(|path| path.is_uneven).collect();
-    uneven.sort_by(|a, b| a.flow_key().cmp(&b.flow_key()));
+    uneven.order_by(|a, b| a.flow_key().cmp(&b.flow_key()));
     for paths in uneven.chunk_by(|a, b| a.is_of_the_flow_of(b)) {
         let most = paths.iter().max_by_key(|path| path.packets);
         let least = paths.iter().min_by_key(|path| path.packets);

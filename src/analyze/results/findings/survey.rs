@@ -15,6 +15,7 @@ use super::{
 use crate::{
     analyze::{results::lists::Index, table::flow::Flow},
     capture::Problem,
+    in_order::InOrder,
     report::{
         self, Bounds, Cause, Confidence, Finding, Head,
         units::{between, count, duration, losses, several},
@@ -97,7 +98,7 @@ impl Survey {
                 Rule::Capture(rule) => {
                     let mut seen = Vec::new();
                     rule(&evidence, &mut |one| seen.push(one));
-                    seen.sort_by_key(|seen| Reverse((seen.time, seen.count)));
+                    seen.order_by_key(|seen| Reverse((seen.time, seen.count)));
                     if let Some(rest) = seen.len().checked_sub(MAX_OF_A_KIND).filter(|&rest| rest > 0) {
                         let text =
                             format!("{} of the kind {}", several(rest as u64, "more finding"), kind.id);

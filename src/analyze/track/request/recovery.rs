@@ -31,6 +31,7 @@ use crate::{
         },
     },
     heap::heap,
+    in_order::InOrder,
     opcode::Operation,
     report,
     wire::Psn,
@@ -998,7 +999,7 @@ impl Requests {
         }
         recovery.timeouts.retain(|timeout| !now_nak.contains(&timeout.frame));
         now_late.iter().for_each(|&(frame, waited)| recovery.timed_out(frame, waited));
-        recovery.timeouts.sort_by_key(|timeout| timeout.frame);
+        recovery.timeouts.order_by_key(|timeout| timeout.frame);
         if recovery.episodes_dropped == 0 {
             recovery.nak_reaction = Distribution::default();
             let naks = recovery.episodes.iter().filter(|episode| episode.trigger == Trigger::Nak);
@@ -1108,7 +1109,7 @@ impl Requests {
         if n == 0 {
             return;
         }
-        recovery.timeouts.sort_by_key(|timeout| timeout.frame);
+        recovery.timeouts.order_by_key(|timeout| timeout.frame);
         let triggers = &mut self.counts.trouble_mut().triggers;
         triggers[Trigger::Unknown as usize] = triggers[Trigger::Unknown as usize].saturating_sub(n);
         triggers[Trigger::Timeout as usize] = triggers[Trigger::Timeout as usize].saturating_add(n);

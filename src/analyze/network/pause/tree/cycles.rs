@@ -1,5 +1,6 @@
 //! Cyclic dependencies: devices each of which is paused by the next one.
 
+use crate::in_order::InOrder;
 use std::collections::{BTreeMap, VecDeque};
 
 use super::{ALL, Stream, topology::Topology};
@@ -34,7 +35,7 @@ pub(super) fn cycles(streams: &[Stream], topology: &Topology) -> Vec<Cycle> {
         }
     }
     let mut all: Vec<Cycle> = found.into_values().collect();
-    all.sort_by(|a, b| (b.all_ns, &a.devices).cmp(&(a.all_ns, &b.devices)));
+    all.order_by(|a, b| (b.all_ns, &a.devices).cmp(&(a.all_ns, &b.devices)));
     all
 }
 

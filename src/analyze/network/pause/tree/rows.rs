@@ -17,6 +17,7 @@ use crate::{
         model::{Address, Links},
         network::{interfaces::Interfaces, neighbors::Neighbors},
     },
+    in_order::InOrder,
     report::{
         Capture, Confidence, Congestion, HostStorm, PauseCulprit, PauseDeadlock, PauseEdge, PauseLink,
         PauseSender, PauseTree, Reason,
@@ -238,7 +239,7 @@ impl Rows<'_> {
             edge
         };
         let mut edges: Vec<PauseEdge> = edges.into_values().map(sure).collect();
-        edges.sort_by_key(|edge| (Reverse(edge.paused_ns), edge.frame));
+        edges.order_by_key(|edge| (Reverse(edge.paused_ns), edge.frame));
         edges.truncate(MAX_LISTED);
         edges
     }
@@ -275,7 +276,7 @@ impl Rows<'_> {
                 (self.culprit(device, of, culprit, cycles), streams)
             })
             .collect();
-        all.sort_by_key(|(one, _)| (Reverse(one.caused_ns), Reverse(one.paused_ns), one.frame));
+        all.order_by_key(|(one, _)| (Reverse(one.caused_ns), Reverse(one.paused_ns), one.frame));
         all.truncate(MAX_LISTED);
         let mut victims = CulpritsOf::new();
         let mut culprits = Vec::with_capacity(all.len());
