@@ -266,7 +266,9 @@ fn a_flow_of_which_a_queue_marks_all_is_no_sender_that_marks() {
 #[test]
 fn behind_a_full_link_nobody_ignores_cnps() {
     // All flows are together as fast as before.
-    let report = report(&incast("[[segment]]\ndelay = \"2us\"\nright = { mark = 0.05 }\n[[segment]]\ndelay = \"3us\"\n"));
+    let report = report(&incast(
+        "[[segment]]\ndelay = \"2us\"\nright = { mark = 0.05 }\n[[segment]]\ndelay = \"3us\"\n",
+    ));
     let flows = &report.head.congestion.flows;
     assert!(flows.iter().all(|flow| flow.keeps_rate.is_none()), "{flows:?}");
     assert!(flows.iter().all(|flow| flow.why["keeps_rate"] == Reason::BehindBottleneck), "{flows:?}");

@@ -161,9 +161,16 @@ fn a_filter_hides_pauses() {
     let mut analysis = Analysis::new(Options::default());
     analysis.pass_over();
     let head = analysis.finish().head;
-    assert_eq!((head.pause, head.why["pause"], head.why["pause_tree"]), (None, Reason::Filtered, Reason::Filtered));
+    assert_eq!(
+        (head.pause, head.why["pause"], head.why["pause_tree"]),
+        (None, Reason::Filtered, Reason::Filtered)
+    );
     let told = |words: &str| head.capture.limitations.iter().any(|one| one.contains(words));
-    assert!(told("A filter left frames out, and no MAC control frame is among the others"), "{:?}", head.capture);
+    assert!(
+        told("A filter left frames out, and no MAC control frame is among the others"),
+        "{:?}",
+        head.capture
+    );
 }
 
 #[test]

@@ -286,7 +286,10 @@ fn a_pause_that_goes_on_for_another_reason_is_in_two_parts() {
     assert!(edge.paused_ns.abs_diff(2_000_000) < 10_000, "{edge:?}");
     let [root, own] = &tree(&report).culprits[..] else { panic!("{:?}", tree(&report)) };
     assert_eq!((&*root.device, &*own.device), ("b", "s3"));
-    assert!(root.caused_ns.abs_diff(2_000_000) < 10_000 && own.paused_ns.abs_diff(1_000_000) < 10_000, "{root:?} {own:?}");
+    assert!(
+        root.caused_ns.abs_diff(2_000_000) < 10_000 && own.paused_ns.abs_diff(1_000_000) < 10_000,
+        "{root:?} {own:?}"
+    );
     // One that ends before what its sender got is of another queue.
     let run = play(&road(&two("1500us")));
     let report = analyze(&run, Some(&run.links()));
@@ -297,7 +300,8 @@ fn a_pause_that_goes_on_for_another_reason_is_in_two_parts() {
 #[test]
 fn pauses_of_both_ends_stop_one_direction_each() {
     let both = pause("x", "l4", "priority = 3\nat = \"5ms\"\nhold = \"2ms\"\nstops = [\"a\"]")
-        + &pause("y", "l4", "priority = 3\nat = \"6ms\"\nhold = \"3ms\"\nstops = [\"b\"]").replace("right", "left");
+        + &pause("y", "l4", "priority = 3\nat = \"6ms\"\nhold = \"3ms\"\nstops = [\"b\"]")
+            .replace("right", "left");
     let write = "operations = [{ op = \"write\", size = \"4KiB\", count = 600, every = \"20us\" }]\nwindow = 100000\ntimeout = 0\n";
     let (_, segments) = TREE.split_once("[[segment]]").unwrap();
     let (segments, _) = segments.split_once("[[pause]]").unwrap();

@@ -165,6 +165,13 @@ impl Copying {
         self.0.get().lags.is_some_and(|lags| lags.has(lag))
     }
 
+    /// Whether it is so short that no receiver sends two CNPs of a queue pair so soon, and some packets were recorded again after such a lag.
+    fn has_seen_short(&self, lag: i64) -> bool {
+        const SHORT_NS: i64 = 3_000;
+        let Learned { at_place, seen, .. } = self.0.get();
+        lag <= SHORT_NS && at_place >= ENOUGH && seen.is_some_and(|seen| seen.has(lag))
+    }
+
     /// The same, where packets that are alike come one after another: once so many copies were seen, no other comes much sooner or later
     /// than these.
     pub(crate) fn has_among_equals(&self, lag: i64) -> bool {
@@ -366,7 +373,8 @@ impl CnpRecords {
                 len
             }
         };
-        let is_copy = |one: &&mut Option<i64>| one.is_some_and(|one| copying.has(time.saturating_sub(one)));
+        let is_lag = |lag: i64| copying.has(lag) || copying.has_seen_short(lag);
+        let is_copy = |one: &&mut Option<i64>| one.is_some_and(|one| is_lag(time.saturating_sub(one)));
         let open = &mut self.places[at].open;
         if let Some(one) = open.iter_mut().find(is_copy) {
             *one = None;

@@ -393,8 +393,8 @@ struct Maker<'a, 'c> {
     incast: &'a Judged,
     seen: &'a SeenWays,
     unattributed: HashMap<Ends, u64, RandomState>,
-    /// Hosts to which flows that get CNPs send as much together as before.
-    full_by_rate: HashSet<Address, RandomState>,
+    /// Interfaces, and hosts to which flows that get CNPs bring as much together there as before.
+    full_by_rate: HashSet<(Option<u16>, Address), RandomState>,
 }
 
 impl Maker<'_, '_> {
@@ -505,24 +505,29 @@ impl Maker<'_, '_> {
             // Where most packets are marked, a queue stands; and without a speed it may where all flows to a host are together as fast as before.
             None => {
                 row.data.is_some_and(|at| marks * 2 >= self.marks.data_packets(at)[0])
-                    || self.full_by_rate.contains(&data.ends.dst)
+                    || self.full_by_rate.contains(&self.place(data))
             }
         }
     }
 
+    /// Where the rate of a flow is measured, and where it goes.
+    fn place(&self, data: &Noted) -> (Option<u16>, Address) {
+        (data.flow.and_then(|flow| self.context.network.passages.first(flow)), data.ends.dst)
+    }
+
     /// Notes the hosts to which flows send as much together, while they get CNPs, as before.
     fn compare_rates(&mut self, rows: &[Row]) {
-        let mut sums = HashMap::<Address, [f64; 2], RandomState>::default();
+        let mut sums = HashMap::<_, [f64; 2], RandomState>::default();
         for row in rows.iter().filter(|row| !row.cnps.is_empty()) {
             let Some(at) = row.data else { continue };
             let [Some(before), Some(after)] = self.rates(at, &row.cnps) else { continue };
-            let sum = sums.entry(self.marks.noted()[at].ends.dst).or_default();
+            let sum = sums.entry(self.place(&self.marks.noted()[at])).or_default();
             *sum = [sum[0] + before, sum[1] + after];
         }
         self.full_by_rate = sums
             .into_iter()
             .filter(|(_, [before, after])| *after >= FULL * before)
-            .map(|(host, _)| host)
+            .map(|(place, _)| place)
             .collect();
     }
 
