@@ -305,11 +305,14 @@ impl Traffic {
             }
         }
         self.look_at_siblings(context, &mut qos);
-        // Behind a device that clears ECN nothing shows what senders set.
+        // Behind a device that clears ECN nothing shows what senders set; nor where both sides of it are one interface.
         let passages = &context.network.passages;
         let cleared = self.flows.iter().filter(|(_, flow)| flow.cleared > 0 && !flow.is_not_ect);
-        let behind: HashSet<u16> =
-            cleared.flat_map(|(id, _)| passages.of(id)).map(|passage| passage.interface).collect();
+        let again = |id: FlowId| match passages.of(id) {
+            [] => passages.first(id).into_iter().collect::<Vec<u16>>(),
+            others => others.iter().map(|passage| passage.interface).collect(),
+        };
+        let behind: HashSet<u16> = cleared.flat_map(|(id, _)| again(id)).collect();
         let is_behind = |id: FlowId| passages.first(id).is_some_and(|first| behind.contains(&first));
         for (id, flow) in self.flows.iter() {
             self.look_at((id, flow), (map, clear_to_send), context, &mut qos);
