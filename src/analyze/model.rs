@@ -285,8 +285,13 @@ impl Files {
             }
             capture.info().interfaces.iter().for_each(|interface| files.add_drops(interface.drops));
             if let (Some(offset), Some(file)) = (capture.clock(), files.names.first()) {
-                let (file, offset_ns, common_packets) = (file.clone(), offset.ns, offset.packets);
-                files.clocks.push(SetClock { file, offset_ns, common_packets });
+                files.clocks.push(SetClock {
+                    file: file.clone(),
+                    offset_ns: offset.ns,
+                    common_packets: offset.packets,
+                    drift_ppm: (offset.drift_ppt != 0).then_some(offset.drift_ppt as f64 / 1e6),
+                    error_ns: offset.error_ns,
+                });
             }
             files.untied.extend(files.names.first().filter(|_| capture.is_untied()).cloned());
             files.step_ns = capture.step_ns();

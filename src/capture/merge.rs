@@ -64,7 +64,7 @@ impl Merge {
     /// Sets the clock of a capture right: what it shows too much is subtracted from its times. Before the first frame is read.
     pub fn set_clock(&mut self, capture: usize, offset: ClockOffset) {
         if let Some(lane) = self.lanes.get_mut(capture) {
-            lane.ahead_ns = offset.ns;
+            lane.clock = Some(offset);
             lane.capture.set_clock(offset);
         }
         self.lanes.iter_mut().for_each(|lane| lane.capture.watch_step());
@@ -176,7 +176,7 @@ struct Lane {
     capture: Series,
     window: i64,
     /// What its clock shows too much.
-    ahead_ns: i64,
+    clock: Option<ClockOffset>,
     head: Head,
     held: BinaryHeap<Reverse<Held>>,
     held_bytes: usize,
@@ -215,7 +215,7 @@ impl Lane {
         Lane {
             capture,
             window: i64::try_from(window).unwrap_or(i64::MAX),
-            ahead_ns: 0,
+            clock: None,
             head: Head::None,
             held: BinaryHeap::new(),
             held_bytes: 0,
@@ -260,7 +260,8 @@ impl Lane {
     /// With the time by a clock that is right.
     fn right(&mut self, place: Place) -> Place {
         self.capture.see_time(place.time);
-        Place { time: Time(place.time.0.saturating_sub(self.ahead_ns)), ..place }
+        let ahead = self.clock.map_or(0, |clock| clock.at(place.time.0));
+        Place { time: Time(place.time.0.saturating_sub(ahead)), ..place }
     }
 
     /// Whether the earliest held frame can be delivered: no earlier one may follow, or the bound is reached.

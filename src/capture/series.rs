@@ -45,10 +45,30 @@ pub struct Series {
 /// What the clock of a capture shows more than that of another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockOffset {
-    /// In nanoseconds.
+    /// In nanoseconds; of a clock that drifts, when it shows `at_ns`.
     pub ns: i64,
     /// How many packets, which both captures have, show it.
     pub packets: u64,
+    /// How much faster it runs, in parts per 10¹²: 0 where one offset fits all of these packets.
+    pub drift_ppt: i64,
+    /// The time by this clock at which it is `ns` ahead.
+    pub at_ns: i64,
+    /// How far the offset may be off, in nanoseconds: as far as the shortest delays of both directions leave it open; `None` where packets of
+    /// one direction only are in common.
+    pub error_ns: Option<u64>,
+}
+
+impl ClockOffset {
+    /// How far this clock is ahead when it shows this time, in nanoseconds.
+    #[inline]
+    pub fn at(&self, time_ns: i64) -> i64 {
+        if self.drift_ppt == 0 {
+            return self.ns;
+        }
+        let drifted =
+            i128::from(time_ns.saturating_sub(self.at_ns)) * i128::from(self.drift_ppt) / 1_000_000_000_000;
+        self.ns.saturating_add(i64::try_from(drifted).unwrap_or(0))
+    }
 }
 
 /// What the files say an interface lost.

@@ -79,7 +79,6 @@ records! {
     }
 
     /// A capture whose clock was set right, by that of the first capture.
-    #[derive(Eq)]
     #[cfg_attr(feature = "state", derive(crate::stored::Stored))]
     pub struct SetClock {
         /// Its name: that of its first file.
@@ -88,6 +87,12 @@ records! {
         pub offset_ns: i64,
         /// How many packets, which it has and a capture before it, show that.
         pub common_packets: u64,
+        /// How much faster its clock runs, in parts per million: then `offset_ns` is that of the first packet in common. `None` where one offset
+        /// fits all of them.
+        pub drift_ppm: Option<f64>,
+        /// How far the offset may be off, in nanoseconds: as far as the shortest delays of both directions leave it open. `None` where packets of
+        /// one direction only are in common.
+        pub error_ns: Option<u64>,
     }
 
     /// What was learned about senders, the network and the tap.
@@ -185,12 +190,15 @@ impl Capture {
 impl SetClock {
     /// What was done, beside the clock of the first capture.
     pub fn text(&self, first: &str) -> String {
-        let SetClock { file, offset_ns, common_packets } = self;
+        let SetClock { file, offset_ns, common_packets, .. } = self;
         let way = if *offset_ns > 0 { "ahead of" } else { "behind" };
         let (by, common) =
             (units::duration(offset_ns.unsigned_abs()), units::several(*common_packets, "packet"));
+        let drift = self.drift_ppm.map_or_else(String::new, |ppm| {
+            format!(" and runs {:.1} ppm {}", ppm.abs(), if ppm > 0.0 { "faster" } else { "slower" })
+        });
         format!(
-            "the clock of {file} is {by} {way} that of {first}: {common} in common show it; its times are set right"
+            "the clock of {file} is {by} {way} that of {first}{drift}: {common} in common show it; its times are set right"
         )
     }
 }

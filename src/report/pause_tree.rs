@@ -119,7 +119,7 @@ records! {
         pub frame: u64,
         /// It is in a cycle of `deadlocks` too: which of these devices began is another question than which one is at fault.
         pub is_in_deadlock: bool,
-        /// Likely where it is a host, or where other links of it were captured and did not pause it. Otherwise it may have been paused
+        /// Likely where it is a host, or where other links of it were captured, by which packets that it stopped go on, and did not pause it. Otherwise it may have been paused
         /// on a link that the capture does not have.
         pub confidence: Confidence,
     }

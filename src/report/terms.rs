@@ -500,6 +500,7 @@ terms! {
         NoData = "no_data" "the data was not captured": "The data was not captured: it never came, or only one direction is there.",
         SeveralClasses = "several_classes" "its packets are in several classes": "Packets of a flow are in several traffic classes: nobody knows of which one the lost ones were.",
         SeveralConnections = "several_connections" "nothing tells of which connection answers are": "Several connections of the same hosts have like PSNs, and nothing tells of which one some answers are.",
+        Filtered = "filtered" "a filter left frames out": "A filter left frames out, perhaps those that show it.",
         RecordedTwice = "recorded_twice" "some packets were recorded twice": "Some packets were recorded twice, others once.",
         MemoryLimit = "memory_limit" "detail was given up to save memory": "Detail was given up to stay within the memory limit.",
     }

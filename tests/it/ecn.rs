@@ -213,6 +213,69 @@ fn a_sender_that_keeps_rate() {
     }
 }
 
+/// Which flow of a shared limit gets a CNP hangs on microseconds: all of them together must get what their marks trigger.
+#[test]
+fn flows_that_share_a_limit_are_judged_together() {
+    let run = play(&incast(
+        "[[segment]]\ndelay = \"2us\"\nright = { mark = 0.3 }\n[[segment]]\ndelay = \"3us\"\n[cnp]\npacing = \"per_port\"\ninterval = \"4us\"",
+    ));
+    let is_cnp = |frame: &sim::Frame<'_>| {
+        let d = dissect(frame.link, frame.bytes, frame.wire_len);
+        d.get::<rdmawire::wire::Bth>().is_some_and(|bth| bth.opcode().is_cnp())
+    };
+    let all = analyze(&run, Options::default());
+    assert_eq!(all.head.congestion.pacing, Some(Pacing::PerPort));
+    assert!(!ids(&all).contains(&"congestion.few_cnps"), "{:?}", ids(&all));
+    // After a third, the receiver sends no more.
+    let few = {
+        let mut analysis = Analysis::new(Options::default());
+        let (mut frames, mut left) = (run.frames(0), all.head.congestion.cnps / 3);
+        while let Some(frame) = frames.next() {
+            if is_cnp(&frame) {
+                if left == 0 {
+                    continue;
+                }
+                left -= 1;
+            }
+            let (time, link, wire_len) = (Time(frame.time_ns), frame.link, frame.wire_len);
+            analysis.push(&Record { time, link, interface: 0, wire_len, frame: frame.bytes });
+        }
+        analysis.finish()
+    };
+    let finding = few.head.findings.iter().find(|finding| finding.id == "congestion.few_cnps");
+    let finding = finding.unwrap_or_else(|| panic!("{:?}", ids(&few)));
+    assert!(finding.text.contains("and 3 flows that share its limit"), "{finding:?}");
+    // No more are said to be missing than are.
+    let congestion = &few.head.congestion;
+    let missing: u64 = finding.flows.iter().map(|affected| affected.count[1]).sum();
+    assert!(missing <= congestion.expected_cnps.unwrap() - congestion.cnps, "{finding:?}");
+}
+
+/// A queue marks most packets, and all of a short flow's: that is no sender that marks.
+#[test]
+fn a_flow_of_which_a_queue_marks_all_is_no_sender_that_marks() {
+    let short = "[[connection]]\nfrom = \"a\"\nto = \"z\"\nmtu = 256\noperations = [{ op = \"write\", size = \"512\" }]\n";
+    let path = "[[segment]]\ndelay = \"2us\"\nright = { mark = 0.99 }\n[[segment]]\ndelay = \"3us\"";
+    let report = report(&incast(&format!("{short}{path}")));
+    let all_marked = |flow: &&rdmawire::report::Flow| flow.ce_packets > 0 && flow.ce_packets == flow.packets;
+    let short = report.flows.iter().find(all_marked).expect("all of its packets are marked");
+    assert!(short.packets < 10 && !short.sets_ce, "{short:?}");
+    assert!(!ids(&report).contains(&"congestion.sender_marks"), "{:?}", ids(&report));
+}
+
+/// Behind a queue, the rate is the link's whatever the senders do: without its speed too.
+#[test]
+fn behind_a_full_link_nobody_ignores_cnps() {
+    // All flows are together as fast as before.
+    let report = report(&incast(
+        "[[segment]]\ndelay = \"2us\"\nright = { mark = 0.05 }\n[[segment]]\ndelay = \"3us\"\n",
+    ));
+    let flows = &report.head.congestion.flows;
+    assert!(flows.iter().all(|flow| flow.keeps_rate.is_none()), "{flows:?}");
+    assert!(flows.iter().all(|flow| flow.why["keeps_rate"] == Reason::BehindBottleneck), "{flows:?}");
+    assert!(!ids(&report).contains(&"congestion.ignored"));
+}
+
 /// Vendors put something into the bytes of a CNP that are reserved.
 #[test]
 fn notifications_that_carry_something() {

@@ -239,7 +239,7 @@ fn clocks_apart_are_set_right() {
     let mut merge = taps::merge(at_hosts.iter().map(open).collect());
     let offsets: Vec<_> = merge.captures().map(Series::clock).collect();
     let merged = read(&mut merge);
-    let &[None, Some(ClockOffset { ns, packets })] = &offsets[..] else { panic!("{offsets:?}") };
+    let &[None, Some(ClockOffset { ns, packets, .. })] = &offsets[..] else { panic!("{offsets:?}") };
     // As `diff` says, to 136 µs.
     let diff = -15_400_141_094;
     assert_eq!(packets, 26_829);
@@ -265,25 +265,56 @@ fn clocks_apart_are_set_right() {
     assert!(same.captures().all(|capture| capture.clock().is_none()));
 }
 
+/// What a tap recorded, by a clock of its own.
+fn pcap(run: &Run, tap: usize, clock: impl Fn(i64) -> i64) -> Vec<u8> {
+    let mut bytes: Vec<u8> = Vec::new();
+    let head = [0xa1b2_3c4d_u32, 4 << 16 | 2, 0, 0, 1 << 18, 1];
+    head.iter().for_each(|word| bytes.extend(word.to_le_bytes()));
+    let mut frames = run.frames(tap);
+    while let Some(frame) = frames.next() {
+        let (ns, len) = (clock(frame.time_ns), frame.bytes.len() as u32);
+        let words = [(ns / 1_000_000_000) as u32, (ns % 1_000_000_000) as u32, len, frame.wire_len];
+        words.iter().for_each(|word| bytes.extend(word.to_le_bytes()));
+        bytes.extend(frame.bytes);
+    }
+    bytes
+}
+
+/// Clocks drift apart, by up to 100 ppm each: the offset at the beginning is not that at the end.
+#[test]
+fn clocks_that_drift_apart_are_set_right() {
+    let text = "seed = 3\n[[connection]]\noperations = [{ op = \"write\", size = \"16KiB\", count = 400, every = \"1ms\" }]\n[[segment]]\n\
+                delay = \"1us\"\n[[segment]]\ndelay = \"3us\"\n[[segment]]\ndelay = \"1us\"\n[[tap]]\nname = \"s\"\nafter = 1\n[[tap]]\nname = \"r\"\nafter = 2\n";
+    let run = run(&Scenario::parse(text).unwrap()).unwrap();
+    let scratch = Scratch::new("drift");
+    let first = scratch.file("s.pcap", &pcap(&run, 0, |time| time));
+    let begin = run.frames(0).next().unwrap().time_ns;
+    for (ahead, ppm) in [(0, 100), (0, -180), (700_000, 60), (-2_000_000, -20)] {
+        let clock = |time: i64| time + ahead + (time - begin) * ppm / 1_000_000;
+        let second = scratch.file("r.pcap", &pcap(&run, 1, clock));
+        let open = |path| Series::open(path, []).unwrap();
+        let mut merge = taps::merge([&*first, &*second].map(open).into());
+        let found = merge.captures().find_map(Series::clock).unwrap();
+        let drift = found.drift_ppt as f64 / 1e6;
+        // 0.4 s, and delays of 3 us each way.
+        assert!((drift - ppm as f64).abs() < 10.0, "{ppm}: {found:?}");
+        for time in [begin, begin + 200_000_000, begin + 400_000_000] {
+            assert!((found.at(clock(time)) - (clock(time) - time)).abs() <= 3_100, "{ppm}: {found:?}");
+        }
+        assert!(found.error_ns.is_some_and(|error| error <= 6_500), "{found:?}");
+        let report = read(&mut merge);
+        assert!(report.flows.iter().all(|flow| flow.requests.retransmits == 0), "{ppm}: {:?}", report.flows);
+        assert_eq!(report.flows[0].requests.capture_duplicates * 2, report.flows[0].packets, "{ppm}");
+    }
+}
+
 /// Clocks that are apart by less than a millisecond are set right too, where packets would come before they were sent.
 #[test]
 fn clocks_that_are_little_apart_are_set_right() {
     let text = "seed = 3\n[[connection]]\noperations = [{ op = \"write\", size = \"256KiB\", count = 8 }]\n[[segment]]\ndelay = \"1us\"\n[[segment]]\n\
                 delay = \"3us\"\n[[segment]]\ndelay = \"1us\"\n[[tap]]\nname = \"s\"\nafter = 1\n[[tap]]\nname = \"r\"\nafter = 2\n";
     let run = run(&Scenario::parse(text).unwrap()).unwrap();
-    let pcap = |tap: usize, ahead: i64| {
-        let mut bytes: Vec<u8> = Vec::new();
-        let head = [0xa1b2_3c4d_u32, 4 << 16 | 2, 0, 0, 1 << 18, 1];
-        head.iter().for_each(|word| bytes.extend(word.to_le_bytes()));
-        let mut frames = run.frames(tap);
-        while let Some(frame) = frames.next() {
-            let (ns, len) = (frame.time_ns + ahead, frame.bytes.len() as u32);
-            let words = [(ns / 1_000_000_000) as u32, (ns % 1_000_000_000) as u32, len, frame.wire_len];
-            words.iter().for_each(|word| bytes.extend(word.to_le_bytes()));
-            bytes.extend(frame.bytes);
-        }
-        bytes
-    };
+    let pcap = |tap: usize, ahead: i64| pcap(&run, tap, |time| time + ahead);
     let scratch = Scratch::new("clocks");
     let first = scratch.file("s.pcap", &pcap(0, 0));
     for ahead in [-1_000_000, -300_000, -100_000, -10_000, 0, 10_000, 100_000, 1_000_000] {

@@ -155,6 +155,24 @@ fn no_mac_control_frame_no_claim() {
     assert!(pauses(Some(G100), &[(0, pfc(1, &[(3, 1)])[..20].to_vec())]).unwrap().is_empty());
 }
 
+/// A filter leaves pause frames out, and not the capture.
+#[test]
+fn a_filter_hides_pauses() {
+    let mut analysis = Analysis::new(Options::default());
+    analysis.pass_over();
+    let head = analysis.finish().head;
+    assert_eq!(
+        (head.pause, head.why["pause"], head.why["pause_tree"]),
+        (None, Reason::Filtered, Reason::Filtered)
+    );
+    let told = |words: &str| head.capture.limitations.iter().any(|one| one.contains(words));
+    assert!(
+        told("A filter left frames out, and no MAC control frame is among the others"),
+        "{:?}",
+        head.capture
+    );
+}
+
 #[test]
 fn forged_senders_do_not_fill_the_memory() {
     let forged = |n: u32| {

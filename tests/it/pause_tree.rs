@@ -272,6 +272,75 @@ fn a_culprit_stopped_a_flow_for_no_longer_than_its_pauses() {
     assert!(own.is_direct && own.stopped_ns <= 50_000, "{own:?}");
 }
 
+/// An incast makes a switch pause its sender; then the receiver stops reading. From then on, that pause is the receiver's.
+#[test]
+fn a_pause_that_goes_on_for_another_reason_is_in_two_parts() {
+    let two = |own: &str| {
+        pause("own", "l3", &format!("priority = 3\nat = \"5ms\"\nhold = \"{own}\""))
+            + &pause("storm", "l4", "priority = 3\nat = \"6ms\"\nhold = \"2ms\"")
+    };
+    let run = play(&road(&two("3ms")));
+    let report = analyze(&run, Some(&run.links()));
+    let [edge] = &tree(&report).edges[..] else { panic!("{:?}", tree(&report)) };
+    assert_eq!((&*edge.cause, &*edge.device, &*edge.paused), ("b", "s3", "s2"));
+    assert!(edge.paused_ns.abs_diff(2_000_000) < 10_000, "{edge:?}");
+    let [root, own] = &tree(&report).culprits[..] else { panic!("{:?}", tree(&report)) };
+    assert_eq!((&*root.device, &*own.device), ("b", "s3"));
+    assert!(
+        root.caused_ns.abs_diff(2_000_000) < 10_000 && own.paused_ns.abs_diff(1_000_000) < 10_000,
+        "{root:?} {own:?}"
+    );
+    // One that ends before what its sender got is of another queue.
+    let run = play(&road(&two("1500us")));
+    let report = analyze(&run, Some(&run.links()));
+    assert!(tree(&report).edges.is_empty(), "{:?}", tree(&report));
+}
+
+/// Both ends of a link pause each other: each stops what the other one sends.
+#[test]
+fn pauses_of_both_ends_stop_one_direction_each() {
+    let both = pause("x", "l4", "priority = 3\nat = \"5ms\"\nhold = \"2ms\"\nstops = [\"a\"]")
+        + &pause("y", "l4", "priority = 3\nat = \"6ms\"\nhold = \"3ms\"\nstops = [\"b\"]")
+            .replace("right", "left");
+    let write = "operations = [{ op = \"write\", size = \"4KiB\", count = 600, every = \"20us\" }]\nwindow = 100000\ntimeout = 0\n";
+    let (_, segments) = TREE.split_once("[[segment]]").unwrap();
+    let (segments, _) = segments.split_once("[[pause]]").unwrap();
+    let text = format!(
+        "[[connection]]\n{write}[[connection]]\nfrom = \"b\"\nto = \"a\"\n{write}[[segment]]{segments}{both}"
+    );
+    let run = play(&text);
+    let report = analyze(&run, Some(&run.links()));
+    for (device, held) in [("b", 2_000_000), ("s3", 3_000_000)] {
+        let rows = report.head.pause.iter().flatten();
+        let mut rows = rows.filter(|row| row.device.as_deref() == Some(device));
+        let row = rows.next().unwrap_or_else(|| panic!("{device}: {:?}", report.head.pause));
+        let did = row.effect.unwrap();
+        assert_eq!((did.flows, row.violations.unwrap().frames), (1, 0), "{row:?}");
+        assert!(did.effective_ns.abs_diff(held) < 50_000, "{row:?}");
+    }
+}
+
+/// Between two switches, the hosts that other links join to them say which end sent a frame.
+#[test]
+fn which_end_sends_is_known_between_switches() {
+    let between = |text: &str, alter: &dyn Fn(String) -> String| {
+        let run = play(text);
+        let report = analyze(&run, Some(&alter(run.links())));
+        let mut rows = report.head.pause.into_iter().flatten();
+        let row = rows.find(|row| row.link == "l2").unwrap();
+        (row.violations, row.why.get("violations").copied())
+    };
+    let frames = |text: &str| between(text, &|links| links).0.unwrap().frames;
+    assert_eq!(frames(TREE), 0);
+    assert!(frames(&TREE.replace("stops = [\"a\"]", "")) > 100);
+    let no_hosts = |links: String| links.replace("kind = \"host\"", "kind = \"switch\"");
+    let no_addresses = move |links: String| {
+        let lines = links.lines().filter(|line| !line.starts_with("address"));
+        no_hosts(lines.collect::<Vec<_>>().join("\n"))
+    };
+    assert_eq!(between(TREE, &no_addresses), (None, Some(Reason::UnknownDirection)));
+}
+
 #[test]
 fn without_a_topology_there_is_no_tree() {
     let run = play(TREE);

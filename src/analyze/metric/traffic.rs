@@ -286,7 +286,7 @@ impl Traffic {
     pub(crate) fn section(
         &self,
         context: &Context<'_>,
-        pauses: Option<&[report::Pause]>,
+        pauses: Result<&[report::Pause], Reason>,
         clear_to_send: &HashSet<Key>,
     ) -> (Vec<TrafficClass>, Qos) {
         let priorities = &context.network.priorities;
@@ -306,10 +306,19 @@ impl Traffic {
             }
         }
         self.look_at_siblings(context, &mut qos);
+        // Behind a device that clears ECN nothing shows what senders set; nor where both sides of it are one interface.
+        let passages = &context.network.passages;
+        let cleared = self.flows.iter().filter(|(_, flow)| flow.cleared > 0 && !flow.is_not_ect);
+        let again = |id: FlowId| match passages.of(id) {
+            [] => passages.first(id).into_iter().collect::<Vec<u16>>(),
+            others => others.iter().map(|passage| passage.interface).collect(),
+        };
+        let behind: HashSet<u16> = cleared.flat_map(|(id, _)| again(id)).collect();
+        let is_behind = |id: FlowId| passages.first(id).is_some_and(|first| behind.contains(&first));
         for (id, flow) in self.flows.iter() {
             self.look_at((id, flow), (map, clear_to_send), context, &mut qos);
             let is_apart = rest.get(flow.data as usize).is_some_and(|rest| rest.has_ect);
-            if is_apart && flow.is_not_ect && !flow.is_ect && !flow.has_several {
+            if is_apart && flow.is_not_ect && !flow.is_ect && !flow.has_several && !is_behind(id) {
                 note_not_ect(id, context, &mut qos);
             }
             let Some(rest) = rest.get_mut(flow.data as usize).filter(|_| !flow.has_several) else { continue };
@@ -377,12 +386,17 @@ fn of_operation(operations: &mut Operations, operation: Option<Operation>) -> &m
     }
 }
 
-fn row(sums: &Sums, rest: &Rest, priorities: &Priorities, pauses: Option<&[report::Pause]>) -> TrafficClass {
+fn row(
+    sums: &Sums,
+    rest: &Rest,
+    priorities: &Priorities,
+    pauses: Result<&[report::Pause], Reason>,
+) -> TrafficClass {
     let lanes = path_tag::lanes(sums.tag);
     let (priority, map) = (priorities.by(sums.tag), priorities.map());
     let lasted = sums.last_ns.saturating_sub(sums.first_ns);
     let paused = |priority: u8| {
-        let of_it = pauses?.iter().filter(|pause| pause.priority.is_none_or(|other| other == priority));
+        let of_it = pauses.ok()?.iter().filter(|pause| pause.priority.is_none_or(|other| other == priority));
         of_it.map(|pause| pause.paused_ns).sum::<Option<u64>>()
     };
     let ce = sums.ecn[Ecn::CE.0 as usize] + sums.marked_later;
@@ -409,7 +423,7 @@ fn row(sums: &Sums, rest: &Rest, priorities: &Priorities, pauses: Option<&[repor
         ack_rtt_ns: rest.rtt.summary(),
         ..TrafficClass::default()
     };
-    let reason = if pauses.is_some() { Reason::UnknownSpeed } else { Reason::NoPfcVisibility };
+    let reason = pauses.err().unwrap_or(Reason::UnknownSpeed);
     let missing = [
         ("rate_bps", row.rate_bps.is_none(), Reason::TooFew),
         ("pfc", row.pfc.is_none(), Reason::NotRequested),

@@ -171,14 +171,15 @@ impl Network {
         }
     }
 
-    /// The sections about pauses.
+    /// The sections about pauses. `leaves_out`: a filter left frames out.
     pub(crate) fn pause_rows(
         &self,
         capture: &report::Capture,
         congestion: &report::Congestion,
         ways: &Ways,
+        leaves_out: bool,
     ) -> PauseRows {
-        self.pauses.report(&self.interfaces, &self.neighbors, capture, congestion, ways)
+        self.pauses.report(&self.interfaces, &self.neighbors, capture, congestion, ways, leaves_out)
     }
 
     /// What the ports of links say of their priorities.

@@ -71,24 +71,24 @@ pub(super) fn head(
     let congestion = congestion.section_with_flows(context, incast, &seen);
     let incasts = incast.section();
     let ways = ways(tracker);
-    let mut pauses = context.network.pause_rows(&capture, &congestion, &ways);
+    let mut pauses = context.network.pause_rows(&capture, &congestion, &ways, tracker.leaves_out());
     pauses.set_receivers(&incast.receivers());
     let times_of_incast = incasts.as_ref().map_or(0, Vec::len);
     let slow = verdicts.section(context, (incast, times_of_incast), &pauses);
     join_pauses(&mut pauses, &slow, context.network, &ways);
     let clear_to_send = collectives.clear_to_send().collect();
-    let (traffic_classes, qos) = traffic.section(context, pauses.rows.as_deref(), &clear_to_send);
-    let no_pauses = if capture.has_cut_pauses() { Reason::Truncated } else { Reason::NoPfcVisibility };
+    let (traffic_classes, qos) =
+        traffic.section(context, pauses.rows.as_deref().map_err(|why| *why), &clear_to_send);
     let stopped_ns = |id| verdicts.stopped_ns(id);
     let are_timed = match &pauses.rows {
-        None => Err(no_pauses),
-        Some(rows) if rows.iter().any(|row| row.paused_ns.is_none()) => Err(why_untimed(rows)),
-        Some(_) => Ok(&stopped_ns as &dyn Fn(FlowId) -> u64),
+        Err(why) => Err(*why),
+        Ok(rows) if rows.iter().any(|row| row.paused_ns.is_none()) => Err(why_untimed(rows)),
+        Ok(_) => Ok(&stopped_ns as &dyn Fn(FlowId) -> u64),
     };
     let of_others = Known { clear_to_send, stopped_ns: are_timed };
     let (pair_classes, pair_class_count) = traffic.by_pair(context, &of_others);
     let (interval_ns, intervals) = known(&mut why, "intervals", rate.section()).unzip();
-    let pause = known(&mut why, "pause", pauses.rows.ok_or(no_pauses));
+    let pause = known(&mut why, "pause", pauses.rows);
     if let Some(reason) = slow.why {
         why.insert("slow_flows".into(), reason);
     }

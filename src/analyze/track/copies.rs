@@ -130,6 +130,14 @@ impl Copying {
         self.0.get().ways.contains(&Some(way))
     }
 
+    /// Whether of two interfaces one records what the other one has recorded, of most packets of some flows, whichever way they go.
+    pub(crate) fn are_on_one_path(&self, a: u16, b: u16) -> bool {
+        let of = |place: u16| place >> 8;
+        let is_it = |way: [u16; 2]| [of(way[0]), of(way[1])];
+        let ways = self.0.get().ways;
+        ways.into_iter().flatten().map(is_it).any(|way| way == [of(a), of(b)] || way == [of(b), of(a)])
+    }
+
     /// Whether duplicates are expected, perhaps at another place.
     pub(crate) fn is_learned(&self) -> bool {
         self.0.get().copies >= ENOUGH
@@ -155,6 +163,13 @@ impl Copying {
     /// Whether flows of this capture are recorded again after such a lag.
     pub(crate) fn has(&self, lag: i64) -> bool {
         self.0.get().lags.is_some_and(|lags| lags.has(lag))
+    }
+
+    /// Whether it is so short that no receiver sends two CNPs of a queue pair so soon, and some packets were recorded again after such a lag.
+    fn has_seen_short(&self, lag: i64) -> bool {
+        const SHORT_NS: i64 = 3_000;
+        let Learned { at_place, seen, .. } = self.0.get();
+        lag <= SHORT_NS && at_place >= ENOUGH && seen.is_some_and(|seen| seen.has(lag))
     }
 
     /// The same, where packets that are alike come one after another: once so many copies were seen, no other comes much sooner or later
@@ -340,7 +355,7 @@ impl CnpRecords {
     const MOST: usize = 4;
 
     /// Takes one. Returns whether it was recorded before: at the same place by a mirror that copies all packets, or at another one, if
-    /// `is_one_path` says that packets pass several. More than the most places are not told apart from new CNPs.
+    /// `is_one_path` or what was learned of these says that packets pass both. More than the most places are not told apart from new CNPs.
     pub(crate) fn is_recorded(
         &mut self,
         vantage: u16,
@@ -358,7 +373,8 @@ impl CnpRecords {
                 len
             }
         };
-        let is_copy = |one: &&mut Option<i64>| one.is_some_and(|one| copying.has(time.saturating_sub(one)));
+        let is_lag = |lag: i64| copying.has(lag) || copying.has_seen_short(lag);
+        let is_copy = |one: &&mut Option<i64>| one.is_some_and(|one| is_lag(time.saturating_sub(one)));
         let open = &mut self.places[at].open;
         if let Some(one) = open.iter_mut().find(is_copy) {
             *one = None;
@@ -372,7 +388,9 @@ impl CnpRecords {
         // No copy is later. So a place counts that still records, and began with the others.
         let is_recent = |place: &&CnpsOfPlace| time.saturating_sub(place.last) <= MIRROR_NS;
         let count = self.places[at].count.saturating_add(1);
-        let is_recorded = others().filter(is_recent).any(|place| place.count >= count);
+        let mut having = others().filter(is_recent).filter(|place| place.count >= count);
+        let is_recorded = having.clone().next().is_some();
+        let is_one_path = is_one_path || having.any(|place| copying.are_on_one_path(place.vantage, vantage));
         let count = if is_recorded { count } else { count.max(most.saturating_add(1)) };
         self.places[at] = CnpsOfPlace { count, last: time, ..self.places[at] };
         is_recorded && is_one_path

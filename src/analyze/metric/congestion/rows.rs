@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use foldhash::fast::RandomState;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 use super::{
     Congestion, Limit, NEAR_NAK_NS, SeenWays,
@@ -31,6 +31,8 @@ const MANY_CNPS: u64 = 16;
 /// Rates that are at least so near to each other are the same; those of a sender that reacts are not.
 const SAME: f64 = 0.95;
 const LOWER: f64 = 0.9;
+/// Of a link that is full before and after, the sums of its flows' rates are no farther apart.
+const FULL: f64 = 0.97;
 
 /// One flow of data, with the CNPs for it.
 #[derive(Debug, Default)]
@@ -69,13 +71,29 @@ pub(super) fn fill(
             || near * 2 >= count(events, Happened::Nak).max(1)
                 && near as f64 > MORE_THAN_CHANCE * near_by_chance(events, marks.noted());
         judge(events, marks, &of, &mut rows, limit, is_for_losses);
+        // Congestion brings marks and losses at the same time: of those near a NAK, marks may explain most.
+        let for_losses: u64 = rows.iter().map(|row| row.by_loss).sum();
+        if is_for_losses && !are_all_near && for_losses * 2 < count(events, Happened::Nak) {
+            rows.iter_mut().for_each(Row::forget);
+            judge(events, marks, &of, &mut rows, limit, false);
+        }
     }
     let reactions = if is_marked { marks.reactions() } else { Vec::new() };
     let is_whole = marks.events().is_some();
     let expects = is_whole && limit.is_some() && metric.cnps > 0;
     let noted = marks.noted();
-    let maker =
-        Maker { marks, context, incast, seen, reactions: &reactions, expects, is_whole, unattributed };
+    let mut maker = Maker {
+        marks,
+        context,
+        incast,
+        seen,
+        reactions: &reactions,
+        expects,
+        is_whole,
+        unattributed,
+        full_by_rate: HashSet::default(),
+    };
+    maker.compare_rates(&rows);
     // Of flows of which both directions were captured, or that of the data: of others, nobody knows what is missing.
     let of_seen = |of: fn(&Row) -> u64, is_seen: &dyn Fn(&Row) -> bool| {
         let mut noted = rows.iter().filter(|row| !(row.cnps.is_empty() && row.marks.is_empty())).peekable();
@@ -327,6 +345,11 @@ impl NearNaks {
 }
 
 impl Row {
+    /// All that was judged.
+    fn forget(&mut self) {
+        *self = Row { data: self.data, back: std::mem::take(&mut self.back), ..Row::default() };
+    }
+
     fn cnp(&mut self, now: i64, is_near_nak: bool) {
         let last = self.cnps.last();
         if let Some(gap) = last.and_then(|&last| u64::try_from(now.saturating_sub(last)).ok()) {
@@ -371,6 +394,8 @@ struct Maker<'a, 'c> {
     incast: &'a Judged,
     seen: &'a SeenWays,
     unattributed: HashMap<Ends, u64, RandomState>,
+    /// Interfaces, and hosts to which flows that get CNPs bring as much together there as before.
+    full_by_rate: HashSet<(Option<u16>, Address), RandomState>,
 }
 
 impl Maker<'_, '_> {
@@ -478,9 +503,33 @@ impl Maker<'_, '_> {
         let full = data.flow.and_then(|flow| self.incast.full_ns(flow));
         match full {
             Some(full) => u128::from(full) * 2 >= u128::from(last.abs_diff(first)),
-            // Where most packets are marked, a queue stands.
-            None => row.data.is_some_and(|at| marks * 2 >= self.marks.data_packets(at)[0]),
+            // Where most packets are marked, a queue stands; and without a speed it may where all flows to a host are together as fast as before.
+            None => {
+                row.data.is_some_and(|at| marks * 2 >= self.marks.data_packets(at)[0])
+                    || self.full_by_rate.contains(&self.place(data))
+            }
         }
+    }
+
+    /// Where the rate of a flow is measured, and where it goes.
+    fn place(&self, data: &Noted) -> (Option<u16>, Address) {
+        (data.flow.and_then(|flow| self.context.network.passages.first(flow)), data.ends.dst)
+    }
+
+    /// Notes the hosts to which flows send as much together, while they get CNPs, as before.
+    fn compare_rates(&mut self, rows: &[Row]) {
+        let mut sums = HashMap::<_, [f64; 2], RandomState>::default();
+        for row in rows.iter().filter(|row| !row.cnps.is_empty()) {
+            let Some(at) = row.data else { continue };
+            let [Some(before), Some(after)] = self.rates(at, &row.cnps) else { continue };
+            let sum = sums.entry(self.place(&self.marks.noted()[at])).or_default();
+            *sum = [sum[0] + before, sum[1] + after];
+        }
+        self.full_by_rate = sums
+            .into_iter()
+            .filter(|(_, [before, after])| *after >= FULL * before)
+            .map(|(place, _)| place)
+            .collect();
     }
 
     /// Whether pauses may be why it is slower than before: no single CNP slows it.

@@ -17,9 +17,8 @@ use crate::{
 /// The sections about pauses, and what the verdict on flows needs to know of their rows.
 #[derive(Debug)]
 pub(crate) struct PauseRows {
-    /// The longest pauses first; `None` where the capture has no MAC control frame at all, or only the beginning of them, and so cannot
-    /// show pauses.
-    pub(crate) rows: Option<Vec<Pause>>,
+    /// The longest pauses first; or why they are not known: the capture has no MAC control frame at all, or only the beginning of them.
+    pub(crate) rows: Result<Vec<Pause>, Reason>,
     /// The number of each row's source; `None` beyond the most.
     pub(crate) numbers: Vec<Option<u8>>,
     pub(crate) faults: BTreeMap<PauseFault, u64>,
@@ -110,6 +109,7 @@ impl Pauses {
         capture: &Capture,
         congestion: &Congestion,
         ways: &Ways,
+        leaves_out: bool,
     ) -> PauseRows {
         let end = capture.last_ns.unwrap_or(0);
         let lasted = capture.first_ns.map(|first| end.saturating_sub(first)).filter(|&ns| ns > 0);
@@ -131,6 +131,7 @@ impl Pauses {
         let numbers: Vec<_> = sources.iter().map(|source| number(source).map(|at| at as u8)).collect();
         let found = match self.frames > 0 {
             true => self.tree(interfaces, neighbors, (capture, congestion, ways)),
+            false if leaves_out => Err(Reason::Filtered),
             false => Err(Reason::NoPfcVisibility),
         };
         // Without a speed nobody knows when a pause ends.
@@ -171,9 +172,13 @@ impl Pauses {
             let root = root.and_then(|at| tree.as_ref().ok()?.culprits.get(at));
             row.root_device = root.map(|culprit: &PauseCulprit| culprit.device.clone());
         }
-        // Pauses of which only the beginning was captured say nothing.
-        let are_there = self.frames > 0 && !(rows.is_empty() && capture.has_cut_pauses());
-        let rows = are_there.then_some(rows);
+        let rows = match () {
+            // Pauses of which only the beginning was captured say nothing.
+            () if rows.is_empty() && capture.has_cut_pauses() => Err(Reason::Truncated),
+            () if self.frames > 0 => Ok(rows),
+            () if leaves_out => Err(Reason::Filtered),
+            () => Err(Reason::NoPfcVisibility),
+        };
         let paused = self.paused_times(end);
         let faults = self.faults.clone();
         PauseRows { rows, numbers, faults, tree, positions, culprit_addresses, paused }

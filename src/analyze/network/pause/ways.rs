@@ -38,6 +38,23 @@ impl Ways {
         })
     }
 
+    /// Whether packets that were captured on some interfaces and `are_meant` were captured on others too; where there are none, nothing says
+    /// that they were not.
+    pub(super) fn go_on(
+        &self,
+        from: &[u16],
+        to: &[u16],
+        are_meant: impl Fn(Address, Address) -> bool,
+    ) -> Option<bool> {
+        let on = |interfaces: &[u16]| {
+            interfaces.iter().filter_map(|interface| self.0.get(interface)).collect::<Vec<_>>()
+        };
+        let (here, there) = (on(from), on(to));
+        let mut meant = here.into_iter().flatten().filter(|&&(src, dst)| are_meant(src, dst)).peekable();
+        meant.peek()?;
+        Some(meant.any(|pair| there.iter().any(|pairs| pairs.contains(pair))))
+    }
+
     /// Whether packets to one of these addresses were captured.
     pub(super) fn lead_to(&self, addresses: &[Address]) -> bool {
         self.0.values().flatten().any(|(_, dst)| addresses.contains(dst))

@@ -79,6 +79,9 @@ pub(super) fn limitations(
         );
     } else if head.pause.is_none() {
         let text = match (head.is_native(), !head.credits.is_empty()) {
+            (false, _) if leaves_out => {
+                "A filter left frames out, and no MAC control frame is among the others: whether anyone was paused is not known."
+            }
             (false, _) => "No MAC control frame at all: this capture cannot show whether anyone was paused.",
             (true, false) => {
                 "No link packets: this capture of InfiniBand cannot show whether anyone had no credits to send."

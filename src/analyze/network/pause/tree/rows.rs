@@ -74,7 +74,7 @@ impl TreeInput<'_> {
         let nodes = nodes(&streams, &topology);
         let cycles = cycles(&streams, &topology);
         let rows =
-            Rows { interfaces: self.interfaces, topology: &topology, streams: &streams, nodes: &nodes };
+            Rows { ways, interfaces: self.interfaces, topology: &topology, streams: &streams, nodes: &nodes };
         let (culprits, victims) = rows.culprits(&cycles);
         let positions = sources.into_iter().filter_map(|source| {
             let place = topology.place(source.interface, source.sender)?;
@@ -168,6 +168,7 @@ impl LinkPosition {
 type CulpritsOf = BTreeMap<usize, Vec<Share>>;
 
 struct Rows<'a> {
+    ways: &'a Ways,
     interfaces: &'a Interfaces,
     topology: &'a Topology,
     streams: &'a [Stream],
@@ -315,6 +316,7 @@ impl Rows<'_> {
                     .ends
                     .iter()
                     .any(|end| end.device != device && !culprit.victims().any(|one| one == end.device))
+                && self.leads_on(device, &culprit.links, at)
         });
         let is_host = self.topology.devices.get(device).and_then(|device| device.is_host);
         PauseCulprit {
@@ -339,6 +341,24 @@ impl Rows<'_> {
                 false => Confidence::Possible,
             },
         }
+    }
+
+    /// Whether packets that a device's pauses on some links stop go on by another one of its links, as far as the capture shows.
+    fn leads_on(&self, device: usize, paused: &BTreeSet<usize>, other: usize) -> bool {
+        let links = &self.topology.links;
+        let Some(there) = links.get(other) else { return false };
+        let goes = |&link: &usize| {
+            let hosts_of = |is_pausing: bool| {
+                let end = links.get(link)?.ends.iter().find(|end| (end.device == device) == is_pausing)?;
+                Some(self.topology.hosts_at(link, end.device))
+            };
+            let [pausing, paused] = [true, false].map(|is| hosts_of(is).unwrap_or_default());
+            let hosts = Hosts { pausing, paused };
+            let from = links.get(link).map_or(&[][..], |link| &link.interfaces);
+            self.ways.go_on(from, &there.interfaces, |src, dst| hosts.is_from_paused(src, dst) != Some(false))
+        };
+        let all: Vec<bool> = paused.iter().filter_map(goes).collect();
+        all.is_empty() || all.contains(&true)
     }
 
     fn deadlock(&self, cycle: &Cycle, detect_ns: i64) -> PauseDeadlock {
