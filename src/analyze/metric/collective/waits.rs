@@ -245,9 +245,9 @@ impl Waits<'_> {
                 [one.time.receiver_late_ns, one.time.sender_late_ns.or(one.time.late_ns)]
                     .map(Option::unwrap_or_default);
             let first = one.first.unwrap_or(one.end);
-            let latest = |host: usize, is_sent: bool, to: i64| {
-                self.latest(arrivals, (host, is_sent), to, |other| !path.contains(&other))
-            };
+            let is_new = |other: usize| !path.contains(&other);
+            let latest =
+                |host: usize, is_sent: bool, to: i64| self.latest(arrivals, (host, is_sent), to, is_new);
             if by_sender.max(by_receiver) <= SHORTEST_WAIT_NS {
                 next = same_before(one);
                 continue;
@@ -262,9 +262,18 @@ impl Waits<'_> {
             }
             // The sender had the element since then; what it sends may have been there long before.
             let granted = first.saturating_sub_unsigned(by_sender);
-            let had = latest(sender, false, first);
+            let by_step =
+                self.step_before(turns, arrivals, (at, sender), first).filter(|&(_, at)| is_new(at));
+            let had = by_step.or_else(|| latest(sender, false, first));
             let is_asked_last = by_receiver > SHORTEST_WAIT_NS
                 && had.map_or(by_receiver > by_sender, |(had, _)| had < granted);
+            let is_own = had.is_some_and(|(had, _)| had < granted) && by_receiver <= SHORTEST_WAIT_NS;
+            if let Some(before) = same_before(one).filter(|_| is_own) {
+                // It had to wait for what came before on this connection.
+                add(Late { at, host: sender, is_sender: true, from: granted, to: first });
+                next = Some(before);
+                continue;
+            }
             if by_sender > SHORTEST_WAIT_NS && !is_asked_last {
                 next = had.map(|(from, before)| {
                     add(Late { at, host: sender, is_sender: true, from, to: first });
@@ -422,6 +431,18 @@ impl Waits<'_> {
         all[..until].iter().rev().take(MOST_STEPS).copied().find(|&(_, at)| is_meant(at))
     }
 
+    /// What the sender of a request in a ring passes on: what it got in the step before, if that is there by then.
+    pub(super) fn step_before(
+        &self,
+        turns: &Turns,
+        arrivals: &Arrivals,
+        (at, sender): (usize, usize),
+        until: i64,
+    ) -> Option<(i64, usize)> {
+        let step = turns.step_before(at)?;
+        self.latest(arrivals, (sender, false), until, |other| turns.step(other) == Some(step))
+    }
+
     /// Back along the waits, to the host that waited for nobody; `None` if that leads to data that was only on its way.
     fn root(&self, late: Late, (arrivals, turns): (&Arrivals, &Turns)) -> Option<Late> {
         let (mut late, mut waited_for_nobody) = (late, false);
@@ -436,7 +457,7 @@ impl Waits<'_> {
                 break;
             }
             if let Some(slow) = self.slow_at_each(turns, &late) {
-                late.from = late.to.saturating_sub_unsigned(slow);
+                late.from = late.from.max(late.to.saturating_sub_unsigned(slow));
                 return Some(turns.beyond(late)).filter(|late| late.ns() > 0);
             }
             // It went on when this was there. In a ring or a tree, a receiver may also have waited until it could pass on what it had.
@@ -446,7 +467,9 @@ impl Waits<'_> {
             };
             let passes_on = !late.is_sender && self.passes_on();
             let sent = passes_on.then(|| latest(true)).flatten();
-            let before = [latest(false), sent].into_iter().flatten().max();
+            let step =
+                late.is_sender.then(|| self.step_before(turns, arrivals, (late.at, late.host), late.to));
+            let before = step.flatten().or_else(|| [latest(false), sent].into_iter().flatten().max());
             let Some((arrived, other)) = before.filter(|(arrived, _)| *arrived > late.from) else {
                 waited_for_nobody = before.is_none();
                 break;
