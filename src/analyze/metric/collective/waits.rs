@@ -147,13 +147,16 @@ impl Waits<'_> {
             self.latest_host((&parts, &arrivals, &turns), only).into_iter().chain(own).max_by_key(Owed::lost);
         let speed = self.speed.filter(|_| self.shape.are_all_seen && !paces.is_even);
         let round_trip = self.round_trip();
+        // Answers to what leaves a host with a tap come a round trip later, those of what arrives there at once.
+        let unlike = if self.shape.is_half_seen() { round_trip } else { 0 };
         let lost = |part: &Part| {
             let slow = match speed {
                 Some(speed) => self.excess(part, (speed, round_trip)),
                 None => part.slow(&paces),
             };
             let held = part.members.iter().map(|&at| self.held_answer(at)).fold(0, u64::saturating_add);
-            part.lost(self.timed, slow.saturating_sub(held))
+            let unlike = unlike.saturating_mul(part.members.len() as u64);
+            part.lost(self.timed, slow.saturating_sub(held).saturating_sub(unlike))
         };
         let all: BTreeMap<usize, Lost> =
             parts.iter().map(|(&connection, part)| (connection, lost(part))).collect();
@@ -225,9 +228,14 @@ impl Waits<'_> {
         let mut path = BTreeSet::new();
         let same_before =
             |one: &Timed| one.before.filter(|&before| self.timed[before].operation == one.operation);
+        // Where taps show both ends, and all hosts do the same, what is beyond the turns of others is no round trip: shorter ones at each request are long
+        // together.
+        let are_alike = matches!(self.shape.topology, Topology::Ring | Topology::AllToAll | Topology::Pairs);
+        let each = if self.shape.are_all_seen && are_alike { ROUND_TRIPS } else { 1 };
         let mut add = |late: Late| {
             let late = turns.beyond(late);
-            if late.ns() >= self.short(self.timed[late.at].connection) && late.ns() > 0 {
+            let short = self.short(self.timed[late.at].connection) / each;
+            if late.ns() >= short && late.ns() > 0 {
                 own.entry(late.host).and_modify(|owed| owed.add(late)).or_insert_with(|| Owed::of(late));
             }
         };
@@ -293,7 +301,8 @@ impl Waits<'_> {
                 before
             });
         }
-        (path, own.into_values().max_by_key(Owed::lost))
+        let is_long = |owed: &Owed| owed.lost() >= self.short(self.timed[owed.longest.at].connection);
+        (path, own.into_values().filter(is_long).max_by_key(Owed::lost))
     }
 
     /// Whether hosts pass on what they got.
