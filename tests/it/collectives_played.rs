@@ -601,3 +601,65 @@ fn nobody_is_late_in_an_operation_that_nobody_saw_begin() {
         }
     }
 }
+
+/// The analysis of all taps as one trace, of frames that are changed before: their times, and their bytes.
+fn report_changed(played: &Played, ranks: u32, change: impl Fn(&mut i64, &mut Vec<u8>)) -> Collectives {
+    let mut frames: Vec<_> = (0..ranks)
+        .flat_map(|rank| played.frames(rank).map(move |frame| (frame.time_ns, rank, frame)))
+        .collect();
+    frames.iter_mut().for_each(|(time, _, frame)| change(time, &mut frame.bytes));
+    frames.sort_by_key(|&(time, rank, _)| (time, rank));
+    let mut analysis = Analysis::new(Options::default());
+    for (time, rank, frame) in &frames {
+        let (time, wire_len, interface) = (Time(*time), frame.wire_len, *rank as u16);
+        analysis.push(&Record { time, link: Link::ETHERNET, interface, wire_len, frame: &frame.bytes });
+    }
+    analysis.finish().head.collectives.expect("collectives")
+}
+
+/// Queue pairs that all have one source port, and like PSNs: times tell which acknowledgements are whose.
+#[test]
+fn acknowledgements_of_like_queue_pairs_are_told_by_their_times() {
+    for queue_pairs in ["queue_pairs = 4", "queue_pairs = 4\nsplit = false"] {
+        let played = played(&format!("operations = 3\nchannels = 2\nranks = 3\n{queue_pairs}"));
+        let found = report_changed(&played, 3, |_, frame| {
+            if let Some(port) = frame.get_mut(34..36) {
+                port.copy_from_slice(&[0xc0, 1]);
+            }
+        });
+        let true_ones: Vec<_> = played.truth.requests.iter().map(|one| one.acknowledged_ns).collect();
+        let mut found: Vec<_> = found.requests.iter().map(|one| one.acknowledged_ns).collect();
+        let mut sorted = true_ones;
+        found.sort_unstable();
+        sorted.sort_unstable();
+        assert_eq!(found, sorted, "{queue_pairs}");
+    }
+}
+
+/// Some taps note when a packet ends: then a short one comes at once behind a long one. The wait for packets of other queue pairs is no lateness there, either.
+#[test]
+fn taps_that_note_when_packets_end_show_the_same() {
+    let played = played("operations = 3\nchannels = 2\nqueue_pairs = 2");
+    let late = |found: &Collectives| found.time.sender_late_ns.unwrap() as f64 / found.time.lasted_ns as f64;
+    let at_begin = report_changed(&played, 4, |_, _| {});
+    // At 100 Gbit/s.
+    let at_end = report_changed(&played, 4, |time, frame| *time += frame.len() as i64 * 8 / 100);
+    assert!((late(&at_begin) - late(&at_end)).abs() < 0.03, "{} {}", late(&at_begin), late(&at_end));
+}
+
+/// A host that takes longer for each request, in all operations: also one with several adapters, of which none is usual for the others.
+#[test]
+fn a_host_that_is_slow_at_each_request_is_named() {
+    for (algorithm, ranks) in [("ring", 4), ("all_to_all", 4)] {
+        for more in ["", "channels = 2", "channels = 2\nrails = 2"] {
+            let fault = "[[fault]]\nwhat = \"slow_receiver\"\nrank = 2\nby = \"60us\"";
+            let text = format!("algorithm = {algorithm:?}\nsize = \"2MiB\"\n{more}\n{fault}");
+            let (played, found) = check(&text, ranks);
+            for (one, truth) in found.operations.iter().flatten().zip(&played.truth.operations) {
+                assert!(truth.cost_ns * 20 > truth.lasted_ns, "{truth:?}\n{text}");
+                let is_it = one.straggler.as_ref().is_some_and(|of| of.ends_with(".0.3"));
+                assert!(is_it, "{one:?}\n{text}");
+            }
+        }
+    }
+}

@@ -527,10 +527,12 @@ pub(super) fn hung(all: &Collectives, timed: &[Timed]) -> Option<Straggler> {
     Some(Straggler { rank, peer, cause, operations: 1, lost_ns: lost, ..Straggler::default() })
 }
 
-/// Who sends to whom: that of all operations, if they are alike.
+/// Who sends to whom: that of all operations, if they are alike. One that hangs has not shown all, if there are others.
 pub(super) fn topology(operations: &[CollectiveOperation]) -> Option<Topology> {
-    let first = operations.first()?.topology;
-    Some(if operations.iter().all(|one| one.topology == first) { first } else { Topology::Mixed })
+    let is_over = |one: &&CollectiveOperation| one.cause != Some(CollectiveCause::Hang);
+    let mut over = operations.iter().filter(is_over).map(|one| one.topology);
+    let first = over.next().or(operations.first().map(|one| one.topology))?;
+    Some(if over.all(|one| one == first) { first } else { Topology::Mixed })
 }
 
 /// The time from one operation to the next one: the median.

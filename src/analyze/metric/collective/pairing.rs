@@ -1,7 +1,7 @@
 //! Which way back acknowledges which way there. Queue pairs of one connection carry like messages with like PSNs, so a PSN alone often does
 //! not tell them apart; then the source port may, or the times.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Collectives,
@@ -13,6 +13,9 @@ use crate::analyze::packet::{key::Pair, path_tag};
 const MOST_WAYS: usize = 256;
 /// Acknowledgements of a way that are compared.
 const MOST_COMPARED: usize = 256;
+/// How often all pairs are looked through for two that are the other way round; and that must be better by one part in so many.
+const MOST_TRIES: usize = 8;
+const CLEARLY: u128 = 16;
 
 impl Collectives {
     /// The way whose packets a way acknowledges: the one that has a message that ends with this PSN, if there is just one. Elements, and the data that
@@ -136,8 +139,8 @@ impl Collectives {
         }
     }
 
-    /// Ways back that could not be told apart belong to those whose packets they follow soonest, and never precede. What is equal in that is in the
-    /// order of queue pairs.
+    /// Ways back that could not be told apart belong to those whose packets they follow soonest, and never precede. Queue pairs are made in their order at both
+    /// ends: what times do not speak against is in this order.
     pub(super) fn join_by_time(&mut self, only: Option<Pair>) {
         let mut backs: BTreeMap<_, Vec<u32>> = BTreeMap::new();
         let is_here = |pair: Pair| only.is_none_or(|only| only == pair);
@@ -147,18 +150,7 @@ impl Collectives {
             }
         }
         for backs in backs.into_values().filter(|backs| backs.len() <= MOST_WAYS) {
-            let mut fits: Vec<(i64, u32, u32, u32, u32)> = Vec::new();
-            for &back in &backs {
-                let way = &self.ways[back as usize];
-                for &there in way.candidates.iter().flatten().filter(|&&there| self.may_be_of(back, there)) {
-                    if let Some(delay) = self.delay(back, there) {
-                        let queue_pair = |at: u32| self.ways[at as usize].key.dest_qp();
-                        fits.push((delay, queue_pair(back), queue_pair(there), back, there));
-                    }
-                }
-            }
-            fits.sort_unstable();
-            for (.., back, there) in fits {
+            for (back, there) in self.by_time(backs) {
                 let is_free = |at: u32| self.ways[at as usize].peer.is_none();
                 if is_free(back) && is_free(there) {
                     self.join(back, there);
@@ -167,8 +159,51 @@ impl Collectives {
         }
     }
 
-    /// How long the acknowledgements of one way come behind the packets of another one, on average; `None` if one of them comes before its packet.
-    fn delay(&self, back: u32, there: u32) -> Option<i64> {
+    /// Which ways belong to these ways back, by times.
+    fn by_time(&self, mut backs: Vec<u32>) -> Vec<(u32, u32)> {
+        let queue_pair = |at: u32| self.ways[at as usize].key.dest_qp();
+        backs.sort_unstable_by_key(|&back| queue_pair(back));
+        let mut costs: BTreeMap<(u32, u32), u128> = BTreeMap::new();
+        for &back in &backs {
+            let way = &self.ways[back as usize];
+            for &there in way.candidates.iter().flatten().filter(|&&there| self.may_be_of(back, there)) {
+                costs.extend(self.cost(back, there).map(|cost| ((back, there), cost)));
+            }
+        }
+        let mut theres: Vec<u32> = costs.keys().map(|&(_, there)| there).collect();
+        theres.sort_unstable_by_key(|&there| queue_pair(there));
+        theres.dedup();
+        let in_order: Vec<(u32, u32)> = backs.iter().copied().zip(theres.iter().copied()).collect();
+        let is_whole = backs.len() == theres.len() && in_order.iter().all(|pair| costs.contains_key(pair));
+        let mut found = if is_whole { in_order } else { soonest(&costs, queue_pair) };
+        // Of any two that are the other way round, the sum of the squares is less if that is right.
+        let mut is_better = true;
+        for _ in 0..MOST_TRIES {
+            if !std::mem::take(&mut is_better) {
+                break;
+            }
+            for one in 0..found.len() {
+                for other in one + 1..found.len() {
+                    let ((a, to_a), (b, to_b)) = (found[one], found[other]);
+                    let cost = |pair: (u32, u32)| costs.get(&pair).copied();
+                    let (Some(crossed_a), Some(crossed_b)) = (cost((a, to_b)), cost((b, to_a))) else {
+                        continue;
+                    };
+                    let now = cost((a, to_a)).unwrap_or(0).saturating_add(cost((b, to_b)).unwrap_or(0));
+                    let crossed = crossed_a.saturating_add(crossed_b);
+                    if crossed.saturating_add(crossed / CLEARLY) < now {
+                        (found[one], found[other]) = ((a, to_b), (b, to_a));
+                        is_better = true;
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    /// How long the acknowledgements of one way come behind the packets of another one: the square of that, on average. `None` if one of them comes before its
+    /// packet.
+    fn cost(&self, back: u32, there: u32) -> Option<u128> {
         let (back, there) = (self.ways.get(back as usize)?, self.ways.get(there as usize)?);
         let mut ends = BTreeMap::new();
         for chunk in there.chunks.iter().filter_map(|&chunk| self.chunks.get(chunk as usize)) {
@@ -178,13 +213,14 @@ impl Collectives {
             let cts = self.request(connection, request).and_then(|request| request.cts.as_ref());
             ends.extend(cts.map(|cts| (psn, cts.time)));
         }
-        let (mut sum, mut count) = (0i64, 0i64);
+        let (mut sum, mut count) = (0u128, 0u128);
         for &(psn, time) in back.waiting.iter().rev().take(MOST_COMPARED) {
             let Some(&end) = ends.get(&psn) else { continue };
             if end > time {
                 return None;
             }
-            sum = sum.saturating_add(time.saturating_sub(end));
+            let behind = u128::from(time.abs_diff(end));
+            sum = sum.saturating_add(behind * behind);
             count += 1;
         }
         let last = there.chunks.back().and_then(|&chunk| self.chunks.get(chunk as usize));
@@ -194,4 +230,23 @@ impl Collectives {
         let fits = last.zip(newest).is_some_and(|(last, newest)| is_behind(psn_distance(newest, last)));
         (count > 0 && fits).then(|| sum / count)
     }
+}
+
+/// Those whose packets they follow soonest, one by one. What is equal in that is in the order of queue pairs.
+fn soonest(costs: &BTreeMap<(u32, u32), u128>, queue_pair: impl Fn(u32) -> u32) -> Vec<(u32, u32)> {
+    let mut fits: Vec<(u128, u32, u32, (u32, u32))> = Vec::with_capacity(costs.len());
+    fits.extend(
+        costs
+            .iter()
+            .map(|(&(back, there), &cost)| (cost, queue_pair(back), queue_pair(there), (back, there))),
+    );
+    fits.sort_unstable();
+    let (mut taken, mut found) = (BTreeSet::new(), Vec::new());
+    for (.., (back, there)) in fits {
+        if !taken.contains(&back) && !taken.contains(&there) {
+            taken.extend([back, there]);
+            found.push((back, there));
+        }
+    }
+    found
 }

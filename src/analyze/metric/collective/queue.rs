@@ -31,9 +31,10 @@ struct Queue {
     recent: VecDeque<Turn>,
     /// The newest of them, behind these.
     last: Option<Turn>,
-    /// The last one had much payload.
-    is_large: bool,
-    /// The shortest time from a packet with much payload to the next one.
+    /// When the last packet with much payload was there.
+    large: Option<i64>,
+    /// The shortest time from such a packet to the next such one: taps note when packets begin, or when they end, and then a short one comes at once
+    /// behind a long one.
     pace: Option<i64>,
 }
 
@@ -63,8 +64,8 @@ impl Queues {
         let place = known.or_else(|| self.place(adapter));
         *known = place;
         if let Some(queue) = place.and_then(|at| self.all.get_mut(at as usize)) {
-            queue.keep_pace(time);
-            queue.note((way, time), payload);
+            queue.keep_pace(time, payload);
+            queue.note((way, time));
         }
     }
 
@@ -86,7 +87,7 @@ impl Queues {
 
 impl Queue {
     fn pass(&mut self, (way, time): (u32, i64), payload: u32) -> i64 {
-        self.keep_pace(time);
+        self.keep_pace(time, payload);
         let most = self.pace.unwrap_or(0).saturating_mul(PACES);
         let mut since = time;
         let newest_first = || self.last.iter().chain(self.recent.iter().rev());
@@ -100,14 +101,16 @@ impl Queue {
                 break;
             }
         }
-        self.note((way, time), payload);
+        self.note((way, time));
         since.min(time)
     }
 
     #[inline(always)]
-    fn keep_pace(&mut self, time: i64) {
-        if let Some((_, before, _)) = self.last
-            && self.is_large
+    fn keep_pace(&mut self, time: i64, payload: u32) {
+        if payload < LARGE {
+            return;
+        }
+        if let Some(before) = self.large.replace(time)
             && time > before
         {
             let apart = time.saturating_sub(before);
@@ -116,8 +119,7 @@ impl Queue {
     }
 
     #[inline(always)]
-    fn note(&mut self, (way, time): (u32, i64), payload: u32) {
-        self.is_large = payload >= LARGE;
+    fn note(&mut self, (way, time): (u32, i64)) {
         match &mut self.last {
             Some(last) if last.0 == way => (last.1, last.2) = (time, true),
             _ => self.take_turn((way, time, false)),

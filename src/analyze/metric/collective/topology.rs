@@ -96,6 +96,11 @@ impl Shape {
         Shape { topology, hosts, part_of, ..self.clone() }
     }
 
+    /// Whether some hosts have taps, and others have none.
+    pub(super) fn is_half_seen(&self) -> bool {
+        !self.half_seen.is_empty()
+    }
+
     /// Whether all is known that the host of an endpoint did and waited for.
     pub(super) fn is_seen(&self, end: usize) -> bool {
         self.topology != Topology::Unknown || !self.half_seen.contains(&self.host_of(end))

@@ -12,7 +12,7 @@ use crate::report::Topology;
 /// What is usual for a host is what the fastest of so many of its steps take: longer ones may be waits for somebody else.
 const FASTEST: usize = 4;
 
-/// A receiver is slow at each request that waits for so many, but the first.
+/// A receiver is slow at each request if it is at so many, at least.
 const EACH: usize = 3;
 
 /// What is done: the data of a connection's first request in an operation or of a later one, or what asks for it.
@@ -25,17 +25,29 @@ struct Kind {
 /// What is usual in an operation.
 #[derive(Default)]
 pub(super) struct Turns {
-    /// For others than a host.
+    /// For others than the host of an endpoint.
     usual: BTreeMap<(Kind, usize), u64>,
     /// The first requests of connections.
     pub(super) firsts: BTreeSet<usize>,
     /// Requests of each connection.
     counts: BTreeMap<usize, usize>,
-    /// Connections whose receiver is slow at each request, unlike those of other hosts: so long at least.
+    /// In a ring, which step a request is of: its place among those of its connection.
+    steps: BTreeMap<usize, usize>,
+    /// Connections whose receiver is slow at each request, unlike those of other hosts: so long after it had what was in its place.
     slow: BTreeMap<usize, u64>,
 }
 
 impl Turns {
+    /// The step of a request in a ring.
+    pub(super) fn step(&self, at: usize) -> Option<usize> {
+        self.steps.get(&at).copied()
+    }
+
+    /// The step whose data a request passes on: none does in the first one.
+    pub(super) fn step_before(&self, at: usize) -> Option<usize> {
+        self.step(at)?.checked_sub(1)
+    }
+
     /// What of a wait is beyond what other hosts take.
     pub(super) fn beyond(&self, late: Late) -> Late {
         let of = |is_first| {
@@ -56,12 +68,19 @@ impl Waits<'_> {
             counts: parts.iter().map(|(&of, part)| (of, part.members.len())).collect(),
             ..Turns::default()
         };
+        let mut counts = turns.counts.values();
+        let first = counts.next();
+        if self.shape.topology == Topology::Ring && counts.all(|count| Some(count) == first) {
+            let steps = parts.values().flat_map(|part| part.members.iter().copied().enumerate());
+            turns.steps = steps.map(|(step, at)| (at, step)).collect();
+        }
         let mut all: BTreeMap<Kind, BTreeMap<usize, Vec<u64>>> = BTreeMap::new();
         for &at in self.members {
             let Some(&(sender, receiver)) = self.ends.of.get(&self.timed[at].connection) else { continue };
             for (host, is_sender) in [(receiver, false), (sender, true)] {
                 let kind = Kind { is_sender, is_first: turns.firsts.contains(&at) };
                 if let Some(took) = self.turn(at, (host, is_sender), (arrivals, &turns)) {
+                    let host = self.shape.host_of(host);
                     all.entry(kind).or_default().entry(host).or_default().push(took);
                 }
             }
@@ -79,7 +98,8 @@ impl Waits<'_> {
             for (place, &(_, host)) in usual.iter().enumerate() {
                 let other = if middle < place { middle } else { middle + 1 };
                 if let Some(&(took, _)) = usual.get(other) {
-                    turns.usual.insert((kind, host), took);
+                    let ends = (0..self.ends.names.len()).filter(|&end| self.shape.host_of(end) == host);
+                    turns.usual.extend(ends.map(|end| ((kind, end), took)));
                 }
             }
         }
@@ -87,15 +107,16 @@ impl Waits<'_> {
         turns
     }
 
-    /// The shortest wait for the receiver of each connection, but for its first request: where it is longer than round trips explain, and than that of
-    /// most other hosts.
+    /// The shortest time that the receiver of each connection takes from a request that it has until it asks for the next one in its place, where it is longer than
+    /// round trips explain, and than that of most other hosts.
     fn slow_receivers(&self, parts: &BTreeMap<usize, Part>) -> BTreeMap<usize, u64> {
-        let wait = |&at: &usize| self.timed[at].time.receiver_late_ns.unwrap_or(0);
         let least = |(&connection, part): (&usize, &Part)| {
-            let (_, behind) = part.members.split_first()?;
             let &(_, receiver) = self.ends.of.get(&connection)?;
-            let least = behind.iter().map(wait).min().filter(|_| behind.len() >= EACH)?;
-            Some((connection, self.shape.host_of(receiver), least))
+            let host = self.shape.host_of(receiver);
+            let passed = self.passed_on(host, part, parts);
+            let asked = self.asked_behind(part, &passed);
+            let least = asked.iter().copied().min().filter(|_| asked.len() >= EACH)?;
+            Some((connection, host, least))
         };
         let all: Vec<(usize, usize, u64)> = parts.iter().filter_map(least).collect();
         let is_slow = |&&(connection, host, least): &&(usize, usize, u64)| {
@@ -106,10 +127,52 @@ impl Waits<'_> {
         all.iter().filter(is_slow).map(|&(connection, _, least)| (connection, least)).collect()
     }
 
+    /// When a host had passed on what it got on a connection, by the place of the request: on the connections that carry as many requests further.
+    fn passed_on(&self, host: usize, part: &Part, parts: &BTreeMap<usize, Part>) -> Vec<i64> {
+        let mut passed: Vec<i64> = Vec::new();
+        if !self.passes_on() {
+            return passed;
+        }
+        let is_next = |(connection, next): &(&usize, &Part)| {
+            let sender = self.ends.of.get(connection).map(|&(sender, _)| self.shape.host_of(sender));
+            sender == Some(host) && next.members.len() == part.members.len()
+        };
+        for (_, next) in parts.iter().filter(is_next) {
+            passed.resize(passed.len().max(next.members.len()), i64::MIN);
+            for (known, &at) in passed.iter_mut().zip(&next.members) {
+                *known = self.timed[at].end.max(*known);
+            }
+        }
+        passed
+    }
+
+    /// How long after a receiver had a request, and had passed it on, it asked for the one that takes its place: as many further as it asks for ahead.
+    fn asked_behind(&self, part: &Part, passed: &[i64]) -> Vec<u64> {
+        let had = |at: usize| self.timed[at].acknowledged.or(self.timed[at].last);
+        let mut ahead = 0;
+        let mut open = 0;
+        for (place, &at) in part.members.iter().enumerate() {
+            let Some(cts) = self.timed[at].cts else { return Vec::new() };
+            while open < place && had(part.members[open]).is_some_and(|had| had <= cts) {
+                open += 1;
+            }
+            ahead = ahead.max(place + 1 - open);
+        }
+        let behind = part.members.iter().enumerate().skip(ahead);
+        let took = behind.filter_map(|(place, &at)| {
+            let before = place - ahead;
+            let cts = self.timed[at].cts?;
+            // What it passes on is the next step's.
+            let passed = passed.get(before + 1).filter(|&&passed| passed <= cts).copied().unwrap_or(i64::MIN);
+            Some(ns_between(had(part.members[before])?.max(passed), cts))
+        });
+        took.collect()
+    }
+
     /// Whether a request waited for its receiver, which is slow at each: for nothing else then, and how long.
     pub(super) fn slow_at_each(&self, turns: &Turns, late: &Late) -> Option<u64> {
         let slow = turns.slow.get(&self.timed[late.at].connection).copied();
-        slow.filter(|&slow| !late.is_sender && !turns.firsts.contains(&late.at) && slow <= late.ns())
+        slow.filter(|_| !late.is_sender && !turns.firsts.contains(&late.at))
     }
 
     /// Whether a request may wait for this one: the first data of a connection waits for nothing but the first data of others, which may be of
@@ -144,7 +207,9 @@ impl Waits<'_> {
             self.latest(arrivals, (host, is_sent), to, is_it).map(|(arrived, _)| arrived)
         };
         let passed = (!is_sender && self.passes_on()).then(|| latest(true)).flatten();
-        let had = latest(false).into_iter().chain(passed).max()?;
+        let step = is_sender.then(|| self.step_before(turns, arrivals, (at, host), to)).flatten();
+        let step = step.map(|(arrived, _)| arrived);
+        let had = step.or_else(|| latest(false).into_iter().chain(passed).max())?;
         let asked = if is_sender { to.saturating_sub_unsigned(waited) } else { had };
         Some(ns_between(had.max(asked), to))
     }

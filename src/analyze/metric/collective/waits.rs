@@ -147,13 +147,16 @@ impl Waits<'_> {
             self.latest_host((&parts, &arrivals, &turns), only).into_iter().chain(own).max_by_key(Owed::lost);
         let speed = self.speed.filter(|_| self.shape.are_all_seen && !paces.is_even);
         let round_trip = self.round_trip();
+        // Answers to what leaves a host with a tap come a round trip later, those of what arrives there at once.
+        let unlike = if self.shape.is_half_seen() { round_trip } else { 0 };
         let lost = |part: &Part| {
             let slow = match speed {
                 Some(speed) => self.excess(part, (speed, round_trip)),
                 None => part.slow(&paces),
             };
             let held = part.members.iter().map(|&at| self.held_answer(at)).fold(0, u64::saturating_add);
-            part.lost(self.timed, slow.saturating_sub(held))
+            let unlike = unlike.saturating_mul(part.members.len() as u64);
+            part.lost(self.timed, slow.saturating_sub(held).saturating_sub(unlike))
         };
         let all: BTreeMap<usize, Lost> =
             parts.iter().map(|(&connection, part)| (connection, lost(part))).collect();
@@ -225,9 +228,14 @@ impl Waits<'_> {
         let mut path = BTreeSet::new();
         let same_before =
             |one: &Timed| one.before.filter(|&before| self.timed[before].operation == one.operation);
+        // Where taps show both ends, and all hosts do the same, what is beyond the turns of others is no round trip: shorter ones at each request are long
+        // together.
+        let are_alike = matches!(self.shape.topology, Topology::Ring | Topology::AllToAll | Topology::Pairs);
+        let each = if self.shape.are_all_seen && are_alike { ROUND_TRIPS } else { 1 };
         let mut add = |late: Late| {
             let late = turns.beyond(late);
-            if late.ns() >= self.short(self.timed[late.at].connection) && late.ns() > 0 {
+            let short = self.short(self.timed[late.at].connection) / each;
+            if late.ns() >= short && late.ns() > 0 {
                 own.entry(late.host).and_modify(|owed| owed.add(late)).or_insert_with(|| Owed::of(late));
             }
         };
@@ -245,9 +253,9 @@ impl Waits<'_> {
                 [one.time.receiver_late_ns, one.time.sender_late_ns.or(one.time.late_ns)]
                     .map(Option::unwrap_or_default);
             let first = one.first.unwrap_or(one.end);
-            let latest = |host: usize, is_sent: bool, to: i64| {
-                self.latest(arrivals, (host, is_sent), to, |other| !path.contains(&other))
-            };
+            let is_new = |other: usize| !path.contains(&other);
+            let latest =
+                |host: usize, is_sent: bool, to: i64| self.latest(arrivals, (host, is_sent), to, is_new);
             if by_sender.max(by_receiver) <= SHORTEST_WAIT_NS {
                 next = same_before(one);
                 continue;
@@ -262,9 +270,18 @@ impl Waits<'_> {
             }
             // The sender had the element since then; what it sends may have been there long before.
             let granted = first.saturating_sub_unsigned(by_sender);
-            let had = latest(sender, false, first);
+            let by_step =
+                self.step_before(turns, arrivals, (at, sender), first).filter(|&(_, at)| is_new(at));
+            let had = by_step.or_else(|| latest(sender, false, first));
             let is_asked_last = by_receiver > SHORTEST_WAIT_NS
                 && had.map_or(by_receiver > by_sender, |(had, _)| had < granted);
+            let is_own = had.is_some_and(|(had, _)| had < granted) && by_receiver <= SHORTEST_WAIT_NS;
+            if let Some(before) = same_before(one).filter(|_| is_own) {
+                // It had to wait for what came before on this connection.
+                add(Late { at, host: sender, is_sender: true, from: granted, to: first });
+                next = Some(before);
+                continue;
+            }
             if by_sender > SHORTEST_WAIT_NS && !is_asked_last {
                 next = had.map(|(from, before)| {
                     add(Late { at, host: sender, is_sender: true, from, to: first });
@@ -284,7 +301,8 @@ impl Waits<'_> {
                 before
             });
         }
-        (path, own.into_values().max_by_key(Owed::lost))
+        let is_long = |owed: &Owed| owed.lost() >= self.short(self.timed[owed.longest.at].connection);
+        (path, own.into_values().filter(is_long).max_by_key(Owed::lost))
     }
 
     /// Whether hosts pass on what they got.
@@ -422,6 +440,18 @@ impl Waits<'_> {
         all[..until].iter().rev().take(MOST_STEPS).copied().find(|&(_, at)| is_meant(at))
     }
 
+    /// What the sender of a request in a ring passes on: what it got in the step before, if that is there by then.
+    pub(super) fn step_before(
+        &self,
+        turns: &Turns,
+        arrivals: &Arrivals,
+        (at, sender): (usize, usize),
+        until: i64,
+    ) -> Option<(i64, usize)> {
+        let step = turns.step_before(at)?;
+        self.latest(arrivals, (sender, false), until, |other| turns.step(other) == Some(step))
+    }
+
     /// Back along the waits, to the host that waited for nobody; `None` if that leads to data that was only on its way.
     fn root(&self, late: Late, (arrivals, turns): (&Arrivals, &Turns)) -> Option<Late> {
         let (mut late, mut waited_for_nobody) = (late, false);
@@ -436,7 +466,7 @@ impl Waits<'_> {
                 break;
             }
             if let Some(slow) = self.slow_at_each(turns, &late) {
-                late.from = late.to.saturating_sub_unsigned(slow);
+                late.from = late.from.max(late.to.saturating_sub_unsigned(slow));
                 return Some(turns.beyond(late)).filter(|late| late.ns() > 0);
             }
             // It went on when this was there. In a ring or a tree, a receiver may also have waited until it could pass on what it had.
@@ -446,7 +476,9 @@ impl Waits<'_> {
             };
             let passes_on = !late.is_sender && self.passes_on();
             let sent = passes_on.then(|| latest(true)).flatten();
-            let before = [latest(false), sent].into_iter().flatten().max();
+            let step =
+                late.is_sender.then(|| self.step_before(turns, arrivals, (late.at, late.host), late.to));
+            let before = step.flatten().or_else(|| [latest(false), sent].into_iter().flatten().max());
             let Some((arrived, other)) = before.filter(|(arrived, _)| *arrived > late.from) else {
                 waited_for_nobody = before.is_none();
                 break;
