@@ -710,6 +710,10 @@ impl Many {
                     self.lost[0] = self.lost[0].saturating_sub(1);
                 }
                 let is_first = !is_late && self.begins_sweep(psn, at);
+                // It is repeated with others, and may have arrived: its answer shows nothing of these.
+                if !is_late && !is_first && !is_stale {
+                    self.suspects.expects();
+                }
                 if is_own || is_late {
                     self.tallies[at].late += 1;
                 } else {

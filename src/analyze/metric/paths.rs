@@ -570,11 +570,13 @@ fn judge_once(paths: &[Tally], is_lost_before: bool, end: u64) -> Vec<PathState>
 /// Paths that are bad together, at most half of them, where none stands out beside all others: those of a plane, or of a spine.
 fn judge_several(paths: &[Tally], is_lost_before: bool) -> Vec<PathState> {
     let sent = |path: &Tally| path.sent(is_lost_before);
-    // What was late is counted as such.
-    let lost = |path: &Tally| if path.proven_late + path.perhaps_late > 0 { 0 } else { path.lost };
+    // What was late is counted as such; beside what may have been late on other paths, the rest may be by chance.
+    let is_lost = |path: &Tally| path.perhaps_late == 0 && path.proven_late <= path.lost / 2;
+    let again = |path: &Tally| path.lost + path.perhaps_late;
+    let lossy = worst(paths, again, sent).filter(|bad| bad.iter().all(|&at| is_lost(&paths[at])));
     let bad = None
         .or_else(|| worst(paths, |path| path.trimmed, sent).map(|bad| (bad, PathState::Trimming)))
-        .or_else(|| worst(paths, lost, sent).map(|bad| (bad, PathState::Lossy)))
+        .or_else(|| lossy.map(|bad| (bad, PathState::Lossy)))
         .or_else(|| slowest(paths, |path| &path.transit).map(|bad| (bad, PathState::Slow)))
         .or_else(|| {
             worst(paths, |path| path.marked, |path| path.packets).map(|bad| (bad, PathState::Congested))
