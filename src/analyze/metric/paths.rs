@@ -490,6 +490,13 @@ fn is_slower(own: &Totals, all: &Totals, paths: u64) -> bool {
     least > others || (paths as f64).ln() - 2.0 * own.count as f64 * share * share <= BY_CHANCE.ln()
 }
 
+/// Whether what was late on it was so by more than answers on the other paths differ: a sender that repeats in haste shows none of its path to be slow.
+fn is_much_later(path: &Tally, all: &Totals) -> bool {
+    let others = (all.sum - path.rtts.sum).checked_div(all.count - path.rtts.count);
+    let usual = others.zip(all.spread()[0]).map(|(mean, least)| mean.saturating_sub(least));
+    usual.zip(path.lateness.spread()[1]).is_none_or(|(usual, by)| by > usual.saturating_mul(2))
+}
+
 /// After how many packets of the flow a path is used again at the latest, of most paths: a sender may take one for a burst, or for a message. `None`: most were not
 /// used again yet.
 fn usual_pause(paths: &[Tally]) -> Option<u64> {
@@ -537,6 +544,7 @@ fn judge_once(paths: &[Tally], is_lost_before: bool, end: u64) -> Vec<PathState>
         // What its sender repeated had only been late, mostly.
         let is_late = path.proven_late > 2 * path.lost
             && is_more
+            && is_much_later(path, &rtts)
             && stands_out(path.proven_late + path.perhaps_late, proven, path.packets)
             || path.late * 5 >= path.packets
                 && path.late > 2 * path.lost
