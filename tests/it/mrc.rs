@@ -477,7 +477,12 @@ fn several_paths_that_carry_too_little_are_named() {
     let path = |n: u32| ((n % ALL) * [1, 5, 7, 11, 13][(n / ALL) as usize % 5] % ALL) as u16;
     let is_lost = |n: u32| [3, 17].contains(&path(n)) && (n / ALL) % 4 == 2;
     let sent = over(channel, 80 * ALL, path, |_| false);
-    let again = over(channel, 80 * ALL, |n| (n % 3 + 20) as u16, |_| true);
+    // Each of the others carries as many retransmissions.
+    let other = |n: u32| {
+        let nth = (n / ALL / 2 + u32::from(path(n) == 17)) % (ALL - 2);
+        (nth + u32::from(nth >= 3) + u32::from(nth >= 16)) as u16
+    };
+    let again = over(channel, 80 * ALL, other, |_| true);
     let mut frames = Vec::new();
     for (n, (sent, again)) in (0u32..).zip(sent.into_iter().zip(again)) {
         match is_lost(n) {
@@ -527,4 +532,25 @@ fn named(channel: Channel, n: u16, path: u16) -> Vec<u8> {
             .with_entropy(Hex32(0xc000 + u32::from(path)))
     });
     whole(&sack)
+}
+
+/// With the bit, what comes without it was sent first, however many retransmissions overtook it.
+#[test]
+fn a_first_transmission_behind_its_retransmissions_is_out_of_order() {
+    const LATE: usize = 20;
+    let channel = Channel::mrc(Path::rocev2(V4[0], V4[1]), Qpn(0x12), Qpn(0x11));
+    let again = over(channel, 64, |n| (n as u16 + 1) % PATHS, |_| true).swap_remove(LATE);
+    let mut frames = Vec::new();
+    for (n, sent) in (0..).zip(sprayed(channel, 64, 0)) {
+        let late = if n == LATE { 40_000 } else { 0 };
+        frames.push((n as i64 * 100 + late, 0, sent));
+    }
+    frames.push((20_000, 0, again.clone()));
+    frames.push((21_000, 0, sack(channel, LATE as u16, 1, 0)));
+    frames.push((30_000, 0, again));
+    frames.sort_by_key(|(time, ..)| *time);
+    let report = report_of(frames);
+    let [row] = &report.head.mrc[..] else { panic!("{:?}", report.head.mrc) };
+    assert_eq!((row.packets, row.rtx_packets, row.retransmits), (66, 2, 2), "{row:?}");
+    assert_eq!((row.reordered, row.max_reorder_extent), (1, 43), "{row:?}");
 }
