@@ -78,7 +78,7 @@ pub(crate) struct Tally {
     pub(crate) guessed_late: u64,
     /// What is taken for lost, and perhaps was late: see [`doubt_guesses`](Tally::doubt_guesses).
     pub(crate) doubtful: u64,
-    /// Those of which it is not known whether they were late, too, or lost: see [`settle`](Tally::settle).
+    /// Those of which it is not known whether they were late, too, or lost: see [`settle`].
     pub(crate) perhaps_late: u64,
     /// How much later those came that were late.
     pub(crate) lateness: Totals,

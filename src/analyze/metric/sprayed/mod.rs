@@ -94,7 +94,7 @@ pub(crate) struct Sums {
     untold: u64,
     pub(crate) lost_before: u64,
     pub(crate) lost_after: u64,
-    /// Of what was sent again, these were lost or late on a path that is slow: see [`Tally::lost_or_late`](super::paths::Tally::lost_or_late).
+    /// Of what was sent again, these were lost or late on a path that is slow: see [`lost_or_late`](super::paths::lost_or_late).
     pub(crate) lost_or_late: u64,
     pub(crate) spurious: u64,
     pub(crate) reordered: u64,
