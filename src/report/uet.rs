@@ -94,7 +94,8 @@ records! {
         pub credits_granted: Option<u64>,
         /// The most by which credits that the sender wanted were more than those it had.
         pub most_credits_wanted: Option<u64>,
-        /// For how long the sender wanted more credits than it had, in nanoseconds: from the request that says so to the acknowledgement that gives all.
+        /// For how long the sender wanted more credits than it had, in nanoseconds: from the request that says so to the acknowledgement that gives all. What had not ended
+        /// counts up to the last packet that says what is wanted or given.
         pub credit_wait_ns: Option<u64>,
         /// The longest of these times.
         pub credit_wait_max_ns: Option<u64>,

@@ -293,11 +293,22 @@ const PATHS: u16 = 4;
 
 /// WRITEs of one queue pair: a message over four paths in turn, of which `shift` is the first.
 fn sprayed(channel: Channel, packets: u32, shift: u16) -> Vec<Vec<u8>> {
+    over(channel, packets, |n| (n as u16 + shift) % PATHS, |_| false)
+}
+
+/// A message over these paths; `is_again`: the packet says that it is a retransmission.
+fn over(
+    channel: Channel,
+    packets: u32,
+    path: impl Fn(u32) -> u16,
+    is_again: impl Fn(u32) -> bool,
+) -> Vec<Vec<u8>> {
     let request = Request::Write { len: packets * 4096, va: 0x7000, r_key: 9, imm: None };
     let message = channel.request(Psn(100), request).unwrap();
-    let on_path = |(n, packet): (u16, Packet)| {
-        let port = 0xc000 + (n + shift) % PATHS;
+    let on_path = |(n, packet): (u32, Packet)| {
+        let port = 0xc000 + path(n);
         let packet = packet.edit(|udp: Udp| udp.with_src_port(port));
+        let packet = packet.edit(|bth: MrcBth| bth.with_rtx(is_again(n)));
         whole(&packet.keep(rdmawire::craft::ComputedField::UdpSourcePort))
     };
     (0..).zip(message.iter()).map(on_path).collect()
@@ -410,4 +421,136 @@ fn a_slow_path_behind_the_tap_is_told_from_jitter() {
     }
     let [row] = &report.head.mrc[..] else { panic!("{:?}", report.head.mrc) };
     assert_eq!((row.retransmits, row.inferred_retransmits, row.rtx_agreement), (0, 0, None));
+}
+
+/// States of the paths that stand out, by port.
+fn standing_out(report: &rdmawire::report::Report) -> Vec<(u16, PathState)> {
+    let bad = report.head.paths.iter().filter(|path| path.state != PathState::Good);
+    let mut bad: Vec<_> = bad.map(|path| (path.udp_src_port - 0xc000, path.state)).collect();
+    bad.sort_unstable_by_key(|(port, _)| *port);
+    bad
+}
+
+/// A sender that takes a path for a burst has not left the others; one that it does not come back to, as it does to the others, carries nothing any more.
+#[test]
+fn paths_that_wait_for_their_burst_are_not_dead() {
+    const BURST: u32 = 64;
+    let channel = Channel::mrc(Path::rocev2(V4[0], V4[1]), Qpn(0x12), Qpn(0x11));
+    let report = |packets: u32, path: &dyn Fn(u32) -> u16| {
+        let frames = (0i64..).zip(over(channel, packets, path, |_| false));
+        report_of(frames.map(|(n, frame)| (n * 100, 0, frame)).collect())
+    };
+    for bursts in 1..12 {
+        let in_turn = report(bursts * BURST, &|n| (n / BURST) as u16 % PATHS);
+        assert_eq!(standing_out(&in_turn), [], "{bursts}");
+    }
+    let left = |n: u32| match (n / BURST) as u16 {
+        burst if burst < 8 => burst % PATHS,
+        burst => burst % (PATHS - 1),
+    };
+    assert_eq!(standing_out(&report(32 * BURST, &left)), [(3, PathState::Dead)]);
+}
+
+/// At the receiver, most answers come at once, and some later. That one path has more of these is by chance.
+#[test]
+fn a_few_late_answers_are_no_slow_path() {
+    let channel = Channel::mrc(Path::rocev2(V4[0], V4[1]), Qpn(0x12), Qpn(0x11));
+    for (late, slow) in [(8, vec![]), (64, vec![(1, PathState::Slow)])] {
+        let mut frames = Vec::new();
+        for (n, frame) in (0u16..).zip(sprayed(channel, 256, 0)) {
+            let (path, round) = (n % PATHS, n / PATHS);
+            let most = if path == 1 { late } else { 1 };
+            let took = if round < most { 3_000 } else { 100 };
+            frames.push((i64::from(n) * 100, 0, frame));
+            frames.push((i64::from(n) * 100 + took, 0, sack(channel, n, 0, 0)));
+        }
+        assert_eq!(standing_out(&report_of(frames)), slow, "{late}");
+    }
+}
+
+/// Paths that are chosen by chance, each as often: what was lost before the tap is missing on those that lose.
+#[test]
+fn several_paths_that_carry_too_little_are_named() {
+    const ALL: u32 = 24;
+    let channel = Channel::mrc(Path::rocev2(V4[0], V4[1]), Qpn(0x12), Qpn(0x11));
+    // Each round has another order.
+    let path = |n: u32| ((n % ALL) * [1, 5, 7, 11, 13][(n / ALL) as usize % 5] % ALL) as u16;
+    let is_lost = |n: u32| [3, 17].contains(&path(n)) && (n / ALL) % 4 == 2;
+    let sent = over(channel, 80 * ALL, path, |_| false);
+    // Each of the others carries as many retransmissions.
+    let other = |n: u32| {
+        let nth = (n / ALL / 2 + u32::from(path(n) == 17)) % (ALL - 2);
+        (nth + u32::from(nth >= 3) + u32::from(nth >= 16)) as u16
+    };
+    let again = over(channel, 80 * ALL, other, |_| true);
+    let mut frames = Vec::new();
+    for (n, (sent, again)) in (0u32..).zip(sent.into_iter().zip(again)) {
+        match is_lost(n) {
+            true => frames.push((i64::from(n) * 100 + 20_000, 0, again)),
+            false => frames.push((i64::from(n) * 100, 0, sent)),
+        }
+    }
+    frames.sort_by_key(|(time, ..)| *time);
+    let report = report_of(frames);
+    assert_eq!(standing_out(&report), [(3, PathState::Lossy), (17, PathState::Lossy)]);
+    assert_eq!(report.head.mrc[0].lost_before_tap, 40);
+}
+
+/// Acknowledgements that are lost make a sender repeat what had arrived, on all paths: that says nothing of what one path loses.
+#[test]
+fn needless_retransmissions_on_all_paths_are_no_slow_path() {
+    let channel = Channel::mrc(Path::rocev2(V4[0], V4[1]), Qpn(0x12), Qpn(0x11));
+    let all = 512;
+    let sent = sprayed(channel, all, 0);
+    let again = over(channel, all, |n| (n as u16 + 1) % PATHS, |_| true);
+    let mut frames = Vec::new();
+    for (n, (sent, again)) in (0u16..).zip(sent.into_iter().zip(again)) {
+        let (path, round, time) = (n % PATHS, n / PATHS, i64::from(n) * 100);
+        frames.push((time, 0, sent));
+        match round % 25 {
+            // What was repeated had arrived: the answer names the first path.
+            7 => {
+                frames.push((time + 5_000, 0, again));
+                frames.push((time + 6_000, 0, named(channel, n, path)));
+            }
+            round if round % 3 == 1 && path == 1 => frames.push((time + 5_000, 0, again)),
+            round if round % 4 == 2 => frames.push((time + 4_000, 0, named(channel, n, path))),
+            _ => {}
+        }
+    }
+    let report = report_of(frames);
+    assert_eq!(standing_out(&report), [(1, PathState::Lossy)], "{:#?}", report.head.paths);
+}
+
+/// The SACK for the `n`-th packet, on this path, before which nothing is said to have arrived.
+fn named(channel: Channel, n: u16, path: u16) -> Vec<u8> {
+    let sack = channel.reversed().headers(Opcode::MRC_SACK, Psn(0)).edit(|seth: Seth| {
+        seth.with_cack_psn(Psn(99))
+            .with_ack_psn_offset(Hex16(n + 1))
+            .with_sack_offset(Hex16(n + 1))
+            .with_sack_bitmap(Hex64(1))
+            .with_entropy(Hex32(0xc000 + u32::from(path)))
+    });
+    whole(&sack)
+}
+
+/// With the bit, what comes without it was sent first, however many retransmissions overtook it.
+#[test]
+fn a_first_transmission_behind_its_retransmissions_is_out_of_order() {
+    const LATE: usize = 20;
+    let channel = Channel::mrc(Path::rocev2(V4[0], V4[1]), Qpn(0x12), Qpn(0x11));
+    let again = over(channel, 64, |n| (n as u16 + 1) % PATHS, |_| true).swap_remove(LATE);
+    let mut frames = Vec::new();
+    for (n, sent) in (0..).zip(sprayed(channel, 64, 0)) {
+        let late = if n == LATE { 40_000 } else { 0 };
+        frames.push((n as i64 * 100 + late, 0, sent));
+    }
+    frames.push((20_000, 0, again.clone()));
+    frames.push((21_000, 0, sack(channel, LATE as u16, 1, 0)));
+    frames.push((30_000, 0, again));
+    frames.sort_by_key(|(time, ..)| *time);
+    let report = report_of(frames);
+    let [row] = &report.head.mrc[..] else { panic!("{:?}", report.head.mrc) };
+    assert_eq!((row.packets, row.rtx_packets, row.retransmits), (66, 2, 2), "{row:?}");
+    assert_eq!((row.reordered, row.max_reorder_extent), (1, 43), "{row:?}");
 }

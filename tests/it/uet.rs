@@ -467,6 +467,10 @@ fn credits_are_waited_for() {
     assert_eq!(row.credit_wait_max_ns, Some(4000));
     let text = UetContext::sentences_of(&report.head.uet, &report.head.uet_counts, &report.head.uet_packets);
     assert!(text.iter().any(|line| line.contains("it waited 4.00 µs for credits")), "{text:?}");
+    // A wait that does not end is as long as it is known to hold.
+    let report = analyzed(&[wants(1, 9), gives(1, 4), wants(2, 12), gives(2, 5)]);
+    let row = report.head.uet.iter().find(|row| row.spdcid == Some(7)).unwrap();
+    assert_eq!((row.credit_wait_ns, row.credit_wait_max_ns), (Some(2000), Some(2000)));
 }
 
 /// Of a read, the data comes as requests of the other side: its return codes are those of the reader's context.

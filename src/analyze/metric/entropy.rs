@@ -13,7 +13,7 @@ use super::{
     KnownFlow, Metric, Placed, Verdict,
     crossings::Crossings,
     ends::Ends,
-    paths::{BehindTap, Carried, OfFlow, Tally, View, in_order, rows},
+    paths::{BehindTap, Carried, OfFlow, Tally, View, in_order, rows, settle},
     per_flow::PerFlow,
     suspects::{Acked, Late, Suspects},
     turns::{Place, Turns, Unseen},
@@ -452,6 +452,8 @@ impl Many {
         self.packets += run.packets;
         self.ahead[usize::from(run.space == Direction::Response)] = Some(run.last_psn);
         self.data += run.packets;
+        // The first one of the run may be behind others of the flow.
+        tally.comes_at(self.packets - run.packets + 1);
         tally.last_at = self.packets;
         tally.packets += run.packets;
         tally.bytes += run.l1_bytes;
@@ -708,6 +710,10 @@ impl Many {
                     self.lost[0] = self.lost[0].saturating_sub(1);
                 }
                 let is_first = !is_late && self.begins_sweep(psn, at);
+                // It is repeated with others, and may have arrived: its answer shows nothing of these.
+                if !is_late && !is_first && !is_stale {
+                    self.suspects.expects();
+                }
                 if is_own || is_late {
                     self.tallies[at].late += 1;
                 } else {
@@ -759,7 +765,7 @@ impl Many {
             unattributed += self.doubt(&mut tallies);
             // What comes twice is acknowledged at once. That shows, unless something new was acknowledged with it.
             let answered = (self.acks as f64 / self.data.max(1) as f64).clamp(0.5, 1.0);
-            tallies.iter_mut().for_each(|tally| tally.settle(answered));
+            settle(&mut tallies, answered);
         }
         (tallies, is_told, unattributed)
     }
@@ -767,10 +773,11 @@ impl Many {
     /// Takes back what this flow does not prove. Returns how many losses were taken back.
     fn doubt(&self, tallies: &mut [Tally]) -> u64 {
         // Answers that tell something new, too, are believed where others tell nothing new.
-        let sum = |of: fn(&Tally) -> u64| tallies.iter().map(of).sum::<u64>();
-        let (proven, guessed) = (sum(|tally| tally.proven_late), sum(|tally| tally.guessed_late));
-        if proven.saturating_sub(guessed) * 16 < guessed {
-            tallies.iter_mut().for_each(Tally::doubt_guesses);
+        // What others show of another path says nothing of this one: a receiver that has asked for a packet may acknowledge it unasked.
+        for tally in &mut *tallies {
+            if tally.proven_late.saturating_sub(tally.guessed_late) * 16 < tally.guessed_late {
+                tally.doubt_guesses();
+            }
         }
         // Which of several was late is a guess: a path of few may be of no one.
         let most = tallies.iter().map(|tally| tally.proven_late).max().unwrap_or(0);

@@ -65,6 +65,8 @@ pub(crate) struct Tally {
     pub(crate) trimmed: u64,
     /// How many packets of the flow there were, up to the last one on it.
     pub(crate) last_at: u64,
+    /// The most packets of the flow after which it carried one again; 0: it was not left yet.
+    pub(crate) longest_pause: u64,
     pub(crate) last_ns: i64,
     pub(crate) interface: SeenAt,
     /// From the first tap to the last one, where there are several.
@@ -77,7 +79,7 @@ pub(crate) struct Tally {
     pub(crate) guessed_late: u64,
     /// What is taken for lost, and perhaps was late: see [`doubt_guesses`](Tally::doubt_guesses).
     pub(crate) doubtful: u64,
-    /// Those of which it is not known whether they were late, too, or lost: see [`settle`](Tally::settle).
+    /// Those of which it is not known whether they were late, too, or lost: see [`settle`].
     pub(crate) perhaps_late: u64,
     /// How much later those came that were late.
     pub(crate) lateness: Totals,
@@ -129,12 +131,21 @@ impl Tally {
         if self.lost_before > 0 {
             self.lost_in_a_row = 0;
         }
-        self.last_at = n;
+        self.comes_at(n);
         self.packets += 1;
         self.bytes += u64::from(packet.bytes);
         self.marked += u64::from(packet.is_marked);
         self.last_ns = self.last_ns.max(packet.time);
         self.interface.add(packet.interface);
+    }
+
+    /// It carries the `n`-th packet of the flow.
+    pub(crate) fn comes_at(&mut self, n: u64) {
+        let pause = n.saturating_sub(self.last_at);
+        if self.packets > 0 && pause > 1 {
+            self.longest_pause = self.longest_pause.max(pause);
+        }
+        self.last_at = n;
     }
 
     /// Nothing yet, on a path that this interface records.
@@ -193,26 +204,50 @@ impl Tally {
         }
     }
 
-    /// Takes what is [lost or late](Tally::lost_or_late) for neither.
-    pub(crate) fn settle(&mut self, answered: f64) {
-        self.perhaps_late = self.lost_or_late(answered);
-        self.lost -= self.perhaps_late;
+    /// What its sender sent again, and was not shown to be late.
+    fn unknown(&self) -> u64 {
+        self.lost.saturating_sub(self.lost_before + self.trimmed)
     }
 
-    /// What its sender sent again, and was not shown to be late, on a path where all may have been. `answered`: the share of packets that have an answer of their
+    /// The same, on a path where all of it may have been late. `answered`: the share of packets that have an answer of their
     /// own, by chance. As many of those that are late are shown to be; where so many were, it is not known of the others what they were.
-    pub(crate) fn lost_or_late(&self, answered: f64) -> u64 {
+    fn lost_or_late(&self, answered: f64) -> u64 {
         const DEVIATIONS: f64 = 3.0;
-        let unknown = self.lost.saturating_sub(self.lost_before + self.trimmed);
-        let all = (unknown + self.proven_late) as f64;
+        let all = (self.unknown() + self.proven_late) as f64;
         let deviation = (all * answered * (1.0 - answered)).sqrt();
         let are_most_late = self.proven_late as f64 >= all * answered - DEVIATIONS * deviation;
-        if self.proven_late >= FEW && are_most_late { unknown } else { 0 }
+        if self.proven_late >= FEW && are_most_late { self.unknown() } else { 0 }
     }
 
     /// What was sent on it, as far as that is known: what was lost before the tap is not among the packets.
     fn sent(&self, is_lost_before: bool) -> u64 {
         self.packets + if is_lost_before { self.lost } else { 0 }
+    }
+}
+
+/// What was sent again on each path of a flow, and is not known to be lost or late. Where more is sent again on a path than on the others, and not more of that
+/// is shown to be late than there, it was lost: acknowledgements that were lost make a sender repeat what had arrived, on all paths.
+pub(crate) fn lost_or_late(tallies: &[Tally], answered: f64) -> Vec<u64> {
+    const DEVIATIONS: f64 = 3.0;
+    let sum = |of: fn(&Tally) -> u64| tallies.iter().map(of).sum::<u64>();
+    let again = |path: &Tally| path.unknown() + path.proven_late;
+    let [packets, all, proven] =
+        [sum(|p| p.packets), tallies.iter().map(again).sum(), sum(|p| p.proven_late)];
+    let of_path = |path: &Tally| {
+        let share = path.packets as f64 / packets.max(1) as f64;
+        let usual = (proven - path.proven_late) as f64 * share / (1.0 - share).max(f64::MIN_POSITIVE);
+        let is_as_others = path.proven_late as f64 <= usual + DEVIATIONS * usual.sqrt();
+        let stands_out = is_significant(again(path), all, share, tallies.len() as u64);
+        if stands_out && is_as_others { 0 } else { path.lost_or_late(answered) }
+    };
+    tallies.iter().map(of_path).collect()
+}
+
+/// Takes what is [lost or late](lost_or_late) for neither.
+pub(crate) fn settle(tallies: &mut [Tally], answered: f64) {
+    let neither = lost_or_late(tallies, answered);
+    for (tally, n) in tallies.iter_mut().zip(neither) {
+        (tally.perhaps_late, tally.lost) = (n, tally.lost - n);
     }
 }
 
@@ -392,8 +427,9 @@ pub(crate) fn judge_shared(paths: &mut [FlowPath]) {
 const FEW: u64 = 3;
 /// A path has so many times the rate of the others.
 const FAR: u64 = 4;
-/// A path is silent if the others carried so many packets each since it last carried one.
+/// A path is silent if the others carried so many packets each since it last carried one, and so many times as many as are usual until one is used again.
 const SILENT: u64 = 16;
+const PAUSES: u64 = 4;
 
 /// That so many are on one of the paths by chance is less likely than this.
 const BY_CHANCE: f64 = 5e-3;
@@ -434,19 +470,40 @@ fn judge(paths: &[Tally], is_lost_before: bool) -> Vec<PathState> {
 }
 
 /// Whether what took so long on one path took much longer than on the others, of which the longest took that: on average, or always.
-fn is_slow(own: &Totals, all: &Totals, others_most: u64) -> bool {
+fn is_slow(own: &Totals, all: &Totals, others_most: u64, paths: u64) -> bool {
     let others = (all.sum - own.sum).checked_div(all.count - own.count);
     let [least, mean, _] = own.spread();
     let (Some(others), Some(least), Some(mean)) = (others, least, mean) else { return false };
     let is_always = least > others_most && mean > others.saturating_add(others / 2);
-    is_slower(own, all) || own.count >= FEW && is_always
+    is_slower(own, all, paths) || own.count >= FEW && is_always
 }
 
-/// Whether it took more than twice as long as on the others, on average.
-fn is_slower(own: &Totals, all: &Totals) -> bool {
+/// Whether it took more than twice as long as on the others, on average, and that is not by chance: where a receiver answers most at once, and some later, the
+/// means of few differ by as much. Then all took longer than the others do, or the mean of so many between 0 and the longest is that far off by chance hardly
+/// ever (Hoeffding's bound).
+fn is_slower(own: &Totals, all: &Totals, paths: u64) -> bool {
     let others = (all.sum - own.sum).checked_div(all.count - own.count);
-    let mean = own.spread()[1];
-    own.count > FEW && mean.zip(others).is_some_and(|(own, others)| own > others.saturating_mul(2))
+    let [Some(least), Some(mean), _] = own.spread() else { return false };
+    let Some(others) = others.filter(|&others| own.count > FEW && mean > others.saturating_mul(2)) else {
+        return false;
+    };
+    let share = (mean - others) as f64 / all.max.max(1) as f64;
+    least > others || (paths as f64).ln() - 2.0 * own.count as f64 * share * share <= BY_CHANCE.ln()
+}
+
+/// Whether what was late on it was so by more than answers on the other paths differ: a sender that repeats in haste shows none of its path to be slow.
+fn is_much_later(path: &Tally, all: &Totals) -> bool {
+    let others = (all.sum - path.rtts.sum).checked_div(all.count - path.rtts.count);
+    let usual = others.zip(all.spread()[0]).map(|(mean, least)| mean.saturating_sub(least));
+    usual.zip(path.lateness.spread()[1]).is_none_or(|(usual, by)| by > usual.saturating_mul(2))
+}
+
+/// After how many packets of the flow a path is used again at the latest, of most paths: a sender may take one for a burst, or for a message. `None`: most were not
+/// used again yet.
+fn usual_pause(paths: &[Tally]) -> Option<u64> {
+    let mut pauses: Vec<u64> = paths.iter().map(|path| path.longest_pause).collect();
+    pauses.sort_unstable();
+    pauses.get(pauses.len() / 2).copied().filter(|&pause| pause > 0)
 }
 
 fn judge_once(paths: &[Tally], is_lost_before: bool, end: u64) -> Vec<PathState> {
@@ -461,6 +518,7 @@ fn judge_once(paths: &[Tally], is_lost_before: bool, end: u64) -> Vec<PathState>
         all
     };
     let (transit, rtts) = (of_all(|p| p.transit), of_all(|p| p.rtts));
+    let pause = usual_pause(paths);
     let others_most = |path: &Tally| {
         let others = paths.iter().filter(|other| !std::ptr::eq(*other, path));
         others.map(|other| other.transit.max).max().unwrap_or(0)
@@ -475,7 +533,8 @@ fn judge_once(paths: &[Tally], is_lost_before: bool, end: u64) -> Vec<PathState>
                     >= u128::from(FAR * (all - mine + 1)) * u128::from(sent.max(1))
         };
         let sent = path.sent(is_lost_before);
-        let is_silent = end - path.last_at >= SILENT * n;
+        let silence = end - path.last_at;
+        let is_silent = silence >= SILENT * n && pause.is_some_and(|pause| silence >= PAUSES * pause);
         let is_dead = path.lost_in_a_row >= SILENT || path.lost >= SILENT && path.lost * 10 >= sent * 9;
         // A path that loses now and then is left by its sender, and is not dead.
         let now_and_then = if is_silent { path.lost.saturating_sub(path.lost_in_a_row) } else { path.lost };
@@ -486,13 +545,14 @@ fn judge_once(paths: &[Tally], is_lost_before: bool, end: u64) -> Vec<PathState>
         // What its sender repeated had only been late, mostly.
         let is_late = path.proven_late > 2 * path.lost
             && is_more
+            && is_much_later(path, &rtts)
             && stands_out(path.proven_late + path.perhaps_late, proven, path.packets)
             || path.late * 5 >= path.packets
                 && path.late > 2 * path.lost
                 && stands_out(path.late, late, path.packets);
         let is_lossy = is_more && stands_out(now_and_then, lost, sent);
-        let is_slow = is_slow(&path.transit, &transit, others_most(path));
-        let answers_are_slow = is_slower(&path.rtts, &rtts);
+        let is_slow = is_slow(&path.transit, &transit, others_most(path), n);
+        let answers_are_slow = is_slower(&path.rtts, &rtts, n);
         let is_marked = stands_out(path.marked, marked, path.packets);
         match () {
             () if is_late => PathState::Slow,
@@ -519,11 +579,13 @@ fn judge_once(paths: &[Tally], is_lost_before: bool, end: u64) -> Vec<PathState>
 /// Paths that are bad together, at most half of them, where none stands out beside all others: those of a plane, or of a spine.
 fn judge_several(paths: &[Tally], is_lost_before: bool) -> Vec<PathState> {
     let sent = |path: &Tally| path.sent(is_lost_before);
-    // What was late is counted as such.
-    let lost = |path: &Tally| if path.proven_late + path.perhaps_late > 0 { 0 } else { path.lost };
+    // What was late is counted as such; beside what may have been late on other paths, the rest may be by chance.
+    let is_lost = |path: &Tally| path.perhaps_late == 0 && path.proven_late <= path.lost / 2;
+    let again = |path: &Tally| path.lost + path.perhaps_late;
+    let lossy = worst(paths, again, sent).filter(|bad| bad.iter().all(|&at| is_lost(&paths[at])));
     let bad = None
         .or_else(|| worst(paths, |path| path.trimmed, sent).map(|bad| (bad, PathState::Trimming)))
-        .or_else(|| worst(paths, lost, sent).map(|bad| (bad, PathState::Lossy)))
+        .or_else(|| lossy.map(|bad| (bad, PathState::Lossy)))
         .or_else(|| slowest(paths, |path| &path.transit).map(|bad| (bad, PathState::Slow)))
         .or_else(|| {
             worst(paths, |path| path.marked, |path| path.packets).map(|bad| (bad, PathState::Congested))

@@ -67,6 +67,11 @@ impl Suspects {
 
     /// A packet of this path is sent again.
     pub(crate) fn add(&mut self, psn: Psn, path: usize, [sent, again]: [i64; 2]) {
+        // Of what is sent more than twice, two transmissions may arrive though the first one was lost.
+        if let Some(at) = self.list.iter().position(|one| one.psn == psn) {
+            self.list.remove(at);
+            return self.expects();
+        }
         if self.list.len() == MOST {
             self.list.pop_front();
         }

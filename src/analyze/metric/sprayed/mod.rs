@@ -94,7 +94,7 @@ pub(crate) struct Sums {
     untold: u64,
     pub(crate) lost_before: u64,
     pub(crate) lost_after: u64,
-    /// Of what was sent again, these were lost or late on a path that is slow: see [`Tally::lost_or_late`](super::paths::Tally::lost_or_late).
+    /// Of what was sent again, these were lost or late on a path that is slow: see [`lost_or_late`](super::paths::lost_or_late).
     pub(crate) lost_or_late: u64,
     pub(crate) spurious: u64,
     pub(crate) reordered: u64,
@@ -150,6 +150,8 @@ const MISSED: u16 = 1 << 7;
 const ANSWERED: u16 = 1 << 8;
 /// Its last transmission has a time stamp.
 const STAMPED: u16 = 1 << 9;
+/// One came that does not say that it is a retransmission.
+const FIRST: u16 = 1 << 10;
 
 /// A message that is not complete.
 #[derive(Clone, Copy, Debug, crate::stored::Stored)]
@@ -210,6 +212,14 @@ pub(crate) enum Refused {
     /// Something before it has not arrived.
     OutOfOrder,
     Otherwise,
+}
+
+impl Sums {
+    /// A packet that is no retransmission comes so far behind the highest one.
+    fn comes_behind(&mut self, extent: u64) {
+        self.reordered += 1;
+        self.max_extent = self.max_extent.max(extent);
+    }
 }
 
 impl Slot {
@@ -425,10 +435,13 @@ impl Sprayed {
             || before.shown >= SHOWN && (is_rtx || is_out_of_turn)
             || before.shown > 0 && is_long_after;
         let is_late = before.has(LOST_BEFORE) && !is_rtx;
+        // Those before it said that they are retransmissions: they overtook it.
+        let is_overtaken = before.path > 0 && !before.has(FIRST) && !is_rtx;
+        let is_first = is_late || is_overtaken;
         // What SACKs show missing, and does not say that it is a retransmission, was late.
         // A sender that never says so may not know the bit.
         let is_unsaid = is_again && !knows_bit;
-        let again = if is_rtx || (is_known || is_unsaid) && !is_late { RESENT } else { 0 };
+        let again = if is_rtx || (is_known || is_unsaid) && !is_first { RESENT } else { 0 };
         let trimmed = if is_trimmed { TRIMMED } else { 0 };
         let stamped = if stamp.is_some() { STAMPED } else { 0 };
         let (lost_on, lost_time) = if is_late { (at as u16 + 1, since) } else { (before.path, before.time) };
@@ -439,11 +452,12 @@ impl Sprayed {
         (slot.path, slot.lost_on, slot.lost_before) = (at as u16 + 1, lost_on, lost_before);
         (slot.time, slot.shown, slot.stamp) = (since, 0, stamp.unwrap_or(0));
         // What was said of the transmission before is not said of this one.
-        slot.flags = before.flags & (ARRIVED | RESENT | MISSED) | again | trimmed | stamped;
+        let first = if is_rtx { 0 } else { FIRST };
+        slot.flags = before.flags & (ARRIVED | RESENT | MISSED | FIRST) | again | trimmed | stamped | first;
         self.last_again = (again != 0).then_some(x);
         self.sums.again += u64::from(again != 0);
         self.sums.rtx += u64::from(is_rtx);
-        self.sums.inferred += u64::from(is_again && !is_late);
+        self.sums.inferred += u64::from(is_again && !is_first);
         self.sums.both += u64::from(is_rtx && is_again);
         self.sums.untold += u64::from(is_long_after && !is_again && before.shown == 0);
         match () {
@@ -453,6 +467,9 @@ impl Sprayed {
                 self.ways.was_not_lost_before(usize::from(before.lost_on).checked_sub(1));
                 self.sums.spurious += 1;
                 self.ways.get_mut(at).tally.comes_late(None);
+                if x < hi && !is_trimmed {
+                    self.sums.comes_behind(hi - 1 - x);
+                }
             }
             // Go-back-N: what the tap saw before is only repeated, behind what was lost. Some of it may have been lost too.
             () if again != 0 && is_behind_one && before.path > 0 => self.ways.resent(at),
@@ -469,8 +486,7 @@ impl Sprayed {
                 let later = self.sent_once(x + 1);
                 let by = later.map_or(0, |later| since.wrapping_sub(later));
                 self.latest = self.latest.max(by);
-                self.sums.reordered += 1;
-                self.sums.max_extent = self.sums.max_extent.max(hi - 1 - x);
+                self.sums.comes_behind(hi - 1 - x);
             }
             () => {}
         }

@@ -6,7 +6,7 @@ use crate::{
     analyze::{
         metric::{
             crossings::Crossings,
-            paths::{Carried, OfFlow, Tally, View, rows},
+            paths::{Carried, OfFlow, Tally, View, lost_or_late, rows, settle},
             spread,
             turns::Unseen,
         },
@@ -236,7 +236,8 @@ impl Ways {
 
     /// What was sent again, and was lost or late on slow paths. `answered`: the share of packets that have an answer of their own.
     pub(super) fn lost_or_late(&self, answered: f64) -> u64 {
-        self.list.iter().map(|way| way.tally().lost_or_late(answered)).sum()
+        let tallies: Vec<Tally> = self.list.iter().map(Way::tally).collect();
+        lost_or_late(&tallies, answered).into_iter().sum()
     }
 
     /// Packets that were lost before the tap on a path that is not known.
@@ -266,7 +267,7 @@ impl Ways {
         let mut tallies: Vec<Tally> = ways().map(Way::tally).collect();
         let is_told = crossings.tell(&mut tallies);
         if !is_told {
-            tallies.iter_mut().for_each(|tally| tally.settle(answered));
+            settle(&mut tallies, answered);
         }
         let is_known = is_told || is_answered;
         let lost: u64 = tallies.iter().map(|tally| tally.lost).sum();
@@ -280,7 +281,7 @@ impl Ways {
             let [_, mean, max] = way.tally.rtts.spread();
             let state = match path.state {
                 _ if way.skipped.is_some() => PathState::Skipped,
-                PathState::Good if short == Some(at) => PathState::Lossy,
+                PathState::Good if short.contains(&at) => PathState::Lossy,
                 state => state,
             };
             FlowPath {
@@ -295,27 +296,36 @@ impl Ways {
         all.into_iter().zip(ways()).enumerate().map(finished).collect()
     }
 
-    /// The path on which the tap saw fewer packets than on the others, by as many as were lost before it on paths that are not known.
-    fn short(&self, all: &[FlowPath]) -> Option<usize> {
-        /// So many paths show how much they differ by chance.
+    /// The paths on which the tap saw fewer packets than on the others, by as many as were lost before it on paths that are not known.
+    fn short(&self, all: &[FlowPath]) -> Vec<usize> {
+        /// So many paths show how much they differ by chance, and so many times as many as those that are short.
         const ENOUGH_PATHS: usize = 7;
+        const TIMES: usize = 3;
         const DEVIATIONS: f64 = 5.0;
+        if self.lost_somewhere < ENOUGH.max(self.lost_before) {
+            return Vec::new();
+        }
         let lost = self.lost_somewhere as f64;
         let is_good = |at: &usize| all[*at].state == PathState::Good && self.list[*at].skipped.is_none();
-        let good: Vec<usize> = (0..self.list.len()).filter(is_good).collect();
         let carried = |at: usize| all[at].packets as f64;
-        let least = good.iter().copied().min_by(|&a, &b| carried(a).total_cmp(&carried(b)))?;
-        let others: Vec<f64> = good.iter().filter(|&&at| at != least).map(|&at| carried(at)).collect();
-        if others.len() < ENOUGH_PATHS || self.lost_somewhere < ENOUGH.max(self.lost_before) {
-            return None;
-        }
-        let n = others.len() as f64;
-        let mean = others.iter().sum::<f64>() / n;
-        let variance = others.iter().map(|one| (one - mean) * (one - mean)).sum::<f64>() / (n - 1.0);
-        let (deviation, missing) = (variance.sqrt().max(1.0), mean - carried(least));
-        // A retransmission that avoids it leaves out its turn, so that it has one fewer again.
-        let are_those_lost = missing + deviation >= lost * 0.75 && missing <= lost * 2.0 + deviation;
-        (missing >= DEVIATIONS * deviation && are_those_lost).then_some(least)
+        let mut order: Vec<usize> = (0..self.list.len()).filter(is_good).collect();
+        order.sort_by(|&a, &b| carried(a).total_cmp(&carried(b)));
+        let are_those_lost = |k: &usize| {
+            let (least, others) = order.split_at(*k);
+            let n = others.len() as f64;
+            let mean = others.iter().map(|&at| carried(at)).sum::<f64>() / n;
+            let square = |&at: &usize| (carried(at) - mean) * (carried(at) - mean);
+            let variance = others.iter().map(square).sum::<f64>() / (n - 1.0);
+            let deviation = variance.sqrt().max(1.0);
+            let missing = least.iter().map(|&at| mean - carried(at)).sum::<f64>();
+            let margin = deviation * (*k as f64).sqrt();
+            // A retransmission that avoids it leaves out its turn, so that it has one fewer again.
+            missing + margin >= lost * 0.75
+                && missing <= lost * 2.0 + margin
+                && least.iter().all(|&at| mean - carried(at) >= DEVIATIONS * deviation)
+        };
+        let most = order.len().saturating_sub(ENOUGH_PATHS).min(order.len() / (TIMES + 1));
+        (1..=most).find(are_those_lost).map(|k| order[..k].to_vec()).unwrap_or_default()
     }
 }
 

@@ -236,6 +236,7 @@ impl Side {
         let both = sums.filter(|_| answered);
         let setup = self.syn_ns.zip(self.answer_ns).and_then(|(syn, answer)| answer.checked_sub(syn));
         let [rtt_min_ns, rtt_mean_ns, rtt_max_ns] = answers.rtts.spread();
+        let [waited_ns, longest_ns] = credits.waited();
         UetContext {
             src: of.src.to_string(),
             dst: of.dst.to_string(),
@@ -281,8 +282,8 @@ impl Side {
             credit_grants: credits.grants,
             credits_granted: credits.given.map(|_| credits.granted),
             most_credits_wanted: of_credits(credits.most_wanted),
-            credit_wait_ns: of_credits(credits.waited_ns),
-            credit_wait_max_ns: of_credits(credits.longest_ns),
+            credit_wait_ns: of_credits(waited_ns),
+            credit_wait_max_ns: of_credits(longest_ns),
             rtt_min_ns,
             rtt_mean_ns,
             rtt_max_ns,

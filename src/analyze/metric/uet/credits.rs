@@ -19,8 +19,11 @@ pub(super) struct Credits {
     pub(super) most_wanted: u64,
     /// Since when more is wanted than given.
     waits_since: Option<i64>,
-    pub(super) waited_ns: u64,
-    pub(super) longest_ns: u64,
+    /// When one of both was said last.
+    said_ns: i64,
+    /// Waits that are over: all, and the longest.
+    waited_ns: u64,
+    longest_ns: u64,
 }
 
 impl Credits {
@@ -32,6 +35,7 @@ impl Credits {
 
     /// The receiver has given so much in all.
     pub(super) fn give(&mut self, given: u32, time: i64) {
+        self.said_ns = self.said_ns.max(time);
         let more = self.given.map_or(0, |before| ahead(given, before));
         if self.given.is_some() && more == 0 {
             // Said again, or overtaken by one that says more.
@@ -52,16 +56,27 @@ impl Credits {
     }
 
     fn compare(&mut self, time: i64) {
+        self.said_ns = self.said_ns.max(time);
         let Some((target, given)) = self.target.zip(self.given) else { return };
         let wanted = ahead(target, given);
         self.most_wanted = self.most_wanted.max(wanted.into());
         if wanted > 0 {
             self.waits_since.get_or_insert(time);
-        } else if let Some(since) = self.waits_since.take() {
-            let waited = u64::try_from(time.saturating_sub(since)).unwrap_or(0);
-            self.waited_ns = self.waited_ns.saturating_add(waited);
-            self.longest_ns = self.longest_ns.max(waited);
+        } else if self.waits_since.is_some() {
+            [self.waited_ns, self.longest_ns] = self.waited_until(time);
+            self.waits_since = None;
         }
+    }
+
+    /// For how long the sender waited in all, and the longest wait. One that is not over is as long as it is known to hold.
+    pub(super) fn waited(&self) -> [u64; 2] {
+        self.waited_until(self.said_ns)
+    }
+
+    fn waited_until(&self, time: i64) -> [u64; 2] {
+        let since = self.waits_since.unwrap_or(time);
+        let last = u64::try_from(time.saturating_sub(since)).unwrap_or(0);
+        [self.waited_ns.saturating_add(last), self.longest_ns.max(last)]
     }
 
     /// Whether both counters are known, so that they can be compared.
