@@ -146,8 +146,8 @@ pub(super) fn findings(
     let flapping = report.ports.iter().filter(|port| port.state_changes > 3).count() as u64;
     if flapping > 0 {
         findings.push(format!(
-            "{} changed its state more than three times ({changes} changes in all).",
-            several(flapping, "port")
+            "{} state more than three times ({changes} changes in all).",
+            plural(flapping, "port changed its", "ports changed their")
         ));
     }
     let violations =

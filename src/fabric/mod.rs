@@ -26,7 +26,7 @@ use crate::{
 };
 use copies::Copies;
 use counters::{Counters, has_counters};
-use nodes::{Attribute, Link, Node, Nodes};
+use nodes::{Attribute, Link, Node, Nodes, Route};
 use operations::Operations;
 use segments::Segments;
 
@@ -106,6 +106,7 @@ struct Datagram<'a> {
     lid: Option<u16>,
     time: i64,
     frame: u64,
+    interface: u16,
 }
 
 impl Fabric {
@@ -138,7 +139,8 @@ impl Fabric {
         self.datagrams += 1;
         self.span = Some(self.span.map_or([time; 2], |[first, last]| [first.min(time), last.max(time)]));
         let lid = d.get::<Lrh>().map(Lrh::slid).filter(|lid| lid.is_unicast()).map(|lid| lid.0);
-        let of = Datagram { mad, bytes, whole: payload, from, to, lid, time, frame };
+        let interface = record.interface;
+        let of = Datagram { mad, bytes, whole: payload, from, to, lid, time, frame, interface };
         self.operations.on_datagram(&of);
         match mad.mgmt_class() {
             MgmtClass::SUBN_LID | MgmtClass::SUBN_DIRECTED => self.on_subnet(&of),
@@ -197,7 +199,7 @@ impl Fabric {
         }
         let Some(data) = of.bytes.get(SmpLid::LEN..) else { return };
         let is_directed = of.mad.mgmt_class() == MgmtClass::SUBN_DIRECTED;
-        let route = if is_directed { route_of(of.whole) } else { None };
+        let route = if is_directed { route_of(of.whole, of.interface) } else { None };
         let id = of.mad.attribute_id().0;
         let modifier = of.mad.attribute_modifier().0;
         let Some(&kind) = MgmtClass::SUBN_LID.attribute(id).and_then(|attribute| attribute.kinds.first())
@@ -207,7 +209,7 @@ impl Fabric {
         match kind {
             Kind::NodeInfo => {
                 if let Some((info, _)) = NodeInfo::view(data) {
-                    self.left_out += u64::from(!self.nodes.on_info(info, route.as_deref(), of.lid));
+                    self.left_out += u64::from(!self.nodes.on_info(info, route.as_ref(), of.lid));
                 }
                 return;
             }
@@ -227,13 +229,19 @@ impl Fabric {
         if let Some(node) = node {
             self.nodes.on_answer(node, kind, modifier, data);
         } else if let (Some(later), Some(lid)) = (Attribute::of(kind, modifier, data), of.lid) {
-            // The LID may be known only when all was heard.
             self.keep(lid, later);
         }
     }
 
+    /// What is said of the port with this LID: the node may be known only when all was heard.
     fn keep(&mut self, lid: u16, later: Attribute) {
-        if self.later.len() < MOST { self.later.push((lid, later)) } else { self.left_out += 1 }
+        if let Some((node, _)) = self.nodes.of_lid(lid) {
+            self.nodes.on_attribute(node, &later);
+        } else if self.later.len() < MOST {
+            self.later.push((lid, later))
+        } else {
+            self.left_out += 1
+        }
     }
 
     fn manager(&mut self, lid: u16, info: &SmInfo) {
@@ -410,14 +418,19 @@ impl Fabric {
     }
 }
 
-/// The directed route of a datagram: where it begins, and the ports by which it left the nodes.
-fn route_of(datagram: &[u8]) -> Option<Vec<u8>> {
+/// The directed route of an answer: where it was recorded and where it begins, and of each hop the port by which the question left a node,
+/// and the one by which it came to the next: who asks from elsewhere has other ones, so that routes of several managers are told apart.
+fn route_of(datagram: &[u8], interface: u16) -> Option<Route> {
     let (mad, _) = MadDirected::view(datagram)?;
     let (smp, _) = SmpDirected::view(datagram.get(MadDirected::LEN..)?)?;
     let (path, _) = SmpPath::view(datagram.get(SmpPath::AT..)?)?;
-    let ports = path.initial_path();
-    let ports = ports.0.get(1..=usize::from(mad.hop_count()))?;
-    Some([&smp.dr_slid().0.to_be_bytes(), ports].concat())
+    let hops = 1..=usize::from(mad.hop_count());
+    let (left, came) = (path.initial_path(), path.return_path());
+    let hops = left.0.get(hops.clone())?.iter().zip(came.0.get(hops)?);
+    Some(Route {
+        begin: (interface, smp.dr_slid().0),
+        hops: hops.map(|(left, came)| [*left, *came]).collect(),
+    })
 }
 
 /// The name of a node; its GUID where it has none.

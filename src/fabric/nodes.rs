@@ -8,6 +8,8 @@ use crate::{report::clean, wire::*};
 const MOST: usize = 1 << 16;
 /// Directed routes that are kept: several may lead to one node.
 const MOST_ROUTES: usize = 1 << 18;
+/// Interfaces that are asked where a route leads, if the own one does not know.
+const MOST_INTERFACES: u16 = 16;
 
 /// A port of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -79,11 +81,22 @@ impl Attribute {
     }
 }
 
+/// A directed route.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Route {
+    /// The interface that recorded it, and the LID where it begins.
+    pub(super) begin: (u16, u16),
+    /// Of each hop, the port by which a node sent the question on, and the one by which the next received it.
+    pub(super) hops: Vec<[u8; 2]>,
+}
+
 /// All nodes.
 #[derive(Debug, Default)]
 pub(super) struct Nodes {
     nodes: BTreeMap<u64, Node>,
-    places: HashMap<Vec<u8>, u64>,
+    places: HashMap<Route, u64>,
+    /// Interfaces that recorded answers on directed routes.
+    interfaces: u16,
     lids: BTreeMap<u16, (u64, u8)>,
     links: BTreeMap<Link, Link>,
 }
@@ -122,8 +135,16 @@ impl Nodes {
     }
 
     /// The node at the end of a directed route.
-    pub(super) fn at(&self, route: &[u8]) -> Option<u64> {
-        self.places.get(route).copied()
+    pub(super) fn at(&self, route: &Route) -> Option<u64> {
+        if let Some(&node) = self.places.get(route) {
+            return Some(node);
+        }
+        // Of taps that record the same link, another one may have what says where the route leads.
+        let mut other = route.clone();
+        (0..self.interfaces).find_map(|interface| {
+            other.begin.0 = interface;
+            self.places.get(&other).copied()
+        })
     }
 
     /// A port has a link to another one, and no longer to what it was connected with before.
@@ -142,7 +163,7 @@ impl Nodes {
     }
 
     /// What a node says of itself, from the end of a directed route, or from the port with this LID. False if there are too many.
-    pub(super) fn on_info(&mut self, info: &NodeInfo, route: Option<&[u8]>, lid: Option<u16>) -> bool {
+    pub(super) fn on_info(&mut self, info: &NodeInfo, route: Option<&Route>, lid: Option<u16>) -> bool {
         let guid = info.node_guid().0;
         if guid == 0 {
             return true;
@@ -159,11 +180,12 @@ impl Nodes {
         }
         let Some(route) = route else { return true };
         if self.places.len() < MOST_ROUTES {
-            self.places.insert(route.to_vec(), guid);
+            self.interfaces = self.interfaces.max(route.begin.0.saturating_add(1).min(MOST_INTERFACES));
+            self.places.insert(route.clone(), guid);
         }
         // The node before it on the route sends by the last port of the route.
-        if let Some((&port, before)) = route.split_last().filter(|_| route.len() > 2)
-            && let Some(&before) = self.places.get(before)
+        if let Some((&[port, _], before)) = route.hops.split_last()
+            && let Some(before) = self.at(&Route { begin: route.begin, hops: before.to_vec() })
         {
             // The first hop leaves the sender itself, whose port is its own.
             let from = Link { node: before, port };

@@ -96,8 +96,32 @@ pub(crate) struct Progress {
     /// Second records at the same place, and the longest time that one came behind the first.
     copies: u32,
     copied_after: i64,
+    /// Packets that came a second time soon, and nobody asked for.
+    streak: Option<Streak>,
     recovering: Option<Recovery>,
     recovered: VecDeque<(i64, i64, Why)>,
+}
+
+/// Packets that came a second time soon, and nobody asked for: of a mirror that began amid the capture, nearly all from then on.
+#[derive(Clone, Copy, Debug)]
+struct Streak {
+    /// New packets before the first of them.
+    from: u32,
+    /// Of them.
+    packets: u32,
+    /// How often something new came between two of them.
+    turns: u32,
+    /// New packets when the last of them came.
+    news: u32,
+}
+
+impl Streak {
+    /// Nobody sends several bursts again without being asked, and nearly all that is new with them.
+    fn is_mirror(self) -> bool {
+        const ENOUGH: u32 = 8;
+        const TURNS: u32 = 4;
+        self.packets >= ENOUGH && self.turns >= TURNS
+    }
 }
 
 /// How many PSNs `psn` is ahead of `from`; negative if it is behind.
@@ -266,10 +290,14 @@ impl Progress {
         // Copies come in the order of their packets: those before this one had theirs.
         let behind = self.next.map_or(0, |next| ahead(next, psn).max(0) as u32);
         let passed = self.news.saturating_sub(behind);
-        if lag >= SURE_NS && passed >= NONE && self.copies < passed / HALF {
+        if !is_asked && lag < MIRROR_NS {
+            self.go_on(passed);
+        }
+        let has_begun = self.streak.is_some_and(Streak::is_mirror);
+        if lag >= SURE_NS && passed >= NONE && self.copies < passed / HALF && !has_begun {
             return false;
         }
-        let is_mirrored = self.copies >= ENOUGH && self.copies >= self.news / OF;
+        let is_mirrored = self.copies >= ENOUGH && self.copies >= self.news / OF || has_begun;
         let is_usual = is_mirrored && lag <= self.copied_after.saturating_mul(2);
         let is_copy = lag < SURE_NS || is_usual || !is_asked && lag < MIRROR_NS;
         if is_copy {
@@ -277,6 +305,17 @@ impl Progress {
             self.copied_after = self.copied_after.max(lag.max(SURE_NS));
         }
         is_copy
+    }
+
+    /// Another packet of a streak, or the first of one: of those that are new, before this one and since the streak began, most are in it.
+    fn go_on(&mut self, passed: u32) {
+        let old = self.streak.filter(|of| {
+            let new = passed.saturating_sub(of.from);
+            passed >= of.from && u64::from(of.packets) * 4 >= u64::from(new) * 3
+        });
+        let of = old.unwrap_or(Streak { from: passed, packets: 0, turns: 0, news: self.news });
+        let turns = of.turns.saturating_add(u32::from(of.news != self.news));
+        self.streak = Some(Streak { packets: of.packets.saturating_add(1), turns, news: self.news, ..of });
     }
 
     /// A packet that was missing came.
@@ -537,6 +576,27 @@ mod tests {
         let mut progress = Progress::default();
         see(&mut progress, &first);
         assert_eq!(see(&mut progress, &[(0, 80_000), (1, 81_000), (2, 82_000)]), [Seen::Copy; 3]);
+    }
+
+    /// A mirror that begins amid the capture is known after some packets; bursts that are sent again are none.
+    #[test]
+    fn a_mirror_may_begin_later() {
+        let again = |seen: &[Seen]| seen.iter().filter(|&&seen| seen == Seen::Again).count();
+        let mut progress = Progress::default();
+        let first: Vec<_> = (0..100).map(|n| (n, i64::from(n) * 10_000)).collect();
+        see(&mut progress, &first);
+        let mirrored: Vec<_> = (100..200)
+            .flat_map(|n| [(n, i64::from(n) * 10_000), (n, i64::from(n) * 10_000 + 3_000)])
+            .collect();
+        let seen = see(&mut progress, &mirrored);
+        assert!(again(&seen) < 10 && again(&seen[100..]) == 0, "{seen:?}");
+        // What is asked for is sent again.
+        progress.ask(195);
+        assert_eq!(see(&mut progress, &[(195, 2 * MS)]), [Seen::Again]);
+        let mut progress = Progress::default();
+        see(&mut progress, &first);
+        let bursts: Vec<_> = (0..40).map(|n| (100 + n % 20, i64::from(n) * 1_000 + MS)).collect();
+        assert_eq!(again(&see(&mut progress, &bursts)), 20);
     }
 
     #[test]

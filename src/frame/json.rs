@@ -187,7 +187,8 @@ impl Json {
             Kind::CmPrivate => ",\"private_data\":\"",
             Kind::LldpValue => ",\"value\":\"",
             Kind::NfsHandleBytes => ",\"handle\":\"",
-            Kind::NfsNameBytes => ",\"name\":\"",
+            // Not "name": that is the layer's.
+            Kind::NfsNameBytes => ",\"name_bytes\":\"",
             Kind::NvmeNsId => ",\"id\":\"",
             Kind::NvmeAnaNamespaces => ",\"nsids\":\"",
             Kind::NfsText => ",\"tag\":\"",

@@ -126,15 +126,20 @@ fn shown(packets: &[Packet]) -> Report {
 }
 
 fn read(packets: &[Packet]) -> Fabric {
+    read_at(packets.iter().map(|packet| (0, packet)))
+}
+
+/// The same, of several interfaces.
+fn read_at<'a>(packets: impl Iterator<Item = (u16, &'a Packet)>) -> Fabric {
     let mut fabric = Fabric::default();
-    for (n, packet) in packets.iter().enumerate() {
+    for (n, (interface, packet)) in packets.enumerate() {
         let (frame, wire_len) = (packet.build(), packet.wire_len());
         let record = Record {
             time: Time(n as i64 * 1_000_000),
             link: packet.link(),
             frame: &frame,
             wire_len,
-            interface: 0,
+            interface,
         };
         fabric.push(n as u64 + 1, &record, &dissect(record.link, record.frame, record.wire_len));
     }
@@ -188,6 +193,75 @@ fn directed_routes_say_where_nodes_are() {
         (report.managers.len(), report.managers[0].lid, report.managers[0].port_count),
         (1, Some(1), 3)
     );
+}
+
+/// By the same ports, routes lead elsewhere from each manager: what is asked by one says nothing of the nodes of the other.
+#[test]
+fn routes_of_two_managers_are_told_apart() {
+    let smp = answer(MgmtClass::SUBN_LID, 1);
+    let lid = |lid: u16| PortInfo::default().with_lid(Lid(lid)).with_local_port_num(1);
+    let links = |report: &Report| -> Vec<_> {
+        let end = |guid: &str, port: u8| format!("{}/{port}", guid.trim_start_matches(['0', 'x']));
+        report
+            .links
+            .iter()
+            .map(|of| [end(&of.a_guid, of.a_port), end(&of.b_guid, of.b_port)].join(" "))
+            .collect()
+    };
+    let lids = |report: &Report| -> Vec<_> { report.nodes.iter().map(|node| node.lid).collect() };
+    // Taps at both managers, which are at port 3 of their switches; each is captured by itself.
+    let first = [
+        smp.directed(&[], &[], node(NodeType::CA, 0x10, 1)),
+        smp.directed(&[1], &[3], node(NodeType::SWITCH, 0x20, 3)),
+        smp.directed(&[1, 4], &[3, 5], node(NodeType::SWITCH, 0x40, 5)),
+        smp.directed(&[], &[], lid(1)),
+        smp.directed(&[1], &[3], lid(2)),
+        smp.directed(&[1, 4], &[3, 5], lid(4)),
+    ];
+    let second = [
+        smp.directed(&[], &[], node(NodeType::CA, 0x50, 1)),
+        smp.directed(&[1], &[3], node(NodeType::SWITCH, 0x40, 3)),
+        smp.directed(&[1, 5], &[3, 4], node(NodeType::SWITCH, 0x20, 4)),
+        smp.directed(&[], &[], lid(5)),
+        smp.directed(&[1], &[3], lid(4)),
+        smp.directed(&[1, 5], &[3, 4], lid(2)),
+    ];
+    let both = first.iter().zip(&second).flat_map(|(a, b)| [(0, a), (1, b)]);
+    let report = read_at(both).finish();
+    assert_eq!(links(&report), ["10/1 20/3", "20/4 40/5", "40/3 50/1"]);
+    assert_eq!(lids(&report), [Some(1), Some(2), Some(4), Some(5)]);
+    // Another tap of the first link has what the first lacks.
+    let (some, rest) = first.split_at(3);
+    let halves = some.iter().map(|packet| (3, packet)).chain(rest.iter().map(|packet| (2, packet)));
+    assert_eq!(lids(&read_at(halves).finish()), [Some(1), Some(2), Some(4)]);
+    // One tap at the second adapter: what it asks, and its answers to the other manager.
+    let report = shown(&[
+        smp.directed(&[1], &[3], node(NodeType::SWITCH, 0x40, 3)),
+        smp.directed(&[1, 4], &[3, 5], node(NodeType::SWITCH, 0x20, 5)),
+        smp.directed(&[1, 4], &[3, 1], node(NodeType::CA, 0x50, 1)),
+        smp.directed(&[1, 4], &[3, 5], lid(2)),
+        smp.directed(&[1, 4], &[3, 1], lid(5)),
+    ]);
+    assert_eq!(lids(&report), [Some(2), None, Some(5)]);
+}
+
+/// A record says what was: what a port says after it counts.
+#[test]
+fn the_last_word_on_a_port_counts() {
+    let mut packets = subnet();
+    let of = PortInfo::default().with_lid(Lid(2)).with_local_port_num(1);
+    let active = of.with_port_state(PortState::ACTIVE);
+    let begin = PortInfoRecord::default().with_endport_lid(Lid(2)).with_port_num(4);
+    let record = [begin.bytes(), active.bytes()].concat();
+    let table = answer(MgmtClass::SUBN_ADM, 1).method(MadMethod::GET_TABLE_RESP);
+    packets.extend(table.records(0x12, 0, &[&record]));
+    let smp = answer(MgmtClass::SUBN_LID, 1);
+    let down = of.with_port_state(PortState::DOWN);
+    packets.push(Management { modifier: 4, ..smp }.directed(&[1], &[1], down));
+    let report = shown(&packets);
+    let link = report.links.iter().find(|link| link.a_port == 4).unwrap();
+    assert_eq!(link.state.as_deref(), Some("down"));
+    assert!(report.findings[0].starts_with("1 link is down"), "{:?}", report.findings);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use rdmawire::{
     capture::{self, Record, Sink, Source, Time},
     craft::Packet,
     dissect::{Dissection, Link, dissect},
-    frame::Uppers,
+    frame::{Frame, Json, Names, Uppers},
     nvme,
     opcode::Opcode,
     report,
@@ -467,9 +467,39 @@ fn of_a_long_capture_some_messages_are_asked() {
     }
 }
 
+/// No part of a layer has the key of the layer's name.
+#[test]
+fn layers_keep_their_names_in_json() {
+    let json = Json::new(Names::Own);
+    let mut names = 0;
+    each("nfs4_basic", |number, _, d| {
+        let mut text = String::new();
+        json.write(&Frame::new(number, 0, d), None, &mut text).unwrap();
+        let frame: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let layers: BTreeSet<&str> = d.layers().iter().map(|layer| layer.kind.layer()).collect();
+        for layer in frame["layers"].as_array().unwrap() {
+            assert!(layers.contains(layer["name"].as_str().unwrap()), "{number}: {layer}");
+            names += u32::from(layer["name_bytes"].is_string());
+        }
+    });
+    assert!(names > 50, "{names}");
+}
+
 /// Fields that tshark has of messages in several packets, which it puts together, or of the call in its answer: it says more than the frame.
-const FROM_ELSEWHERE: [&str; 6] =
-    ["rpc.", "nfs.", "smb2.cmd", "smb2.flags", "smb2.msg_id", "nvme.cmd.get_logpage.identify.rcrd"];
+const FROM_ELSEWHERE: [&str; 12] = [
+    "rpc.",
+    "nfs.",
+    "smb2.chain_offset",
+    "smb2.cmd",
+    "smb2.credit.charge",
+    "smb2.flags",
+    "smb2.header_len",
+    "smb2.msg_id",
+    "smb2.protocol_id",
+    "smb2.sesid",
+    "smb2.tid",
+    "nvme.cmd.get_logpage.identify.rcrd",
+];
 /// Fields that tshark cuts out of the wrong bytes.
 const WRONG: [&str; 5] = [
     "nvme.cmd.identify.ctrl.lpa",
@@ -576,6 +606,12 @@ fn fields_have_the_values_that_tshark_gives_them() {
         "iscsi.login.nsg",
         "iscsi.cmdsn",
         "iscsi.maxcmdsn",
+        "iscsi.totalahslength",
+        "nvme.cmd.dword12",
+        "nvme.cmd.identify.ctrl.kas",
+        "nvme.cmd.identify.ns.nsze",
+        "smb2.buffer_descriptor.token",
+        "smb2.sesid",
         "smb_direct.credits.granted",
         "infiniband.cm.rej.reason",
         "infiniband.mad.transactionid",

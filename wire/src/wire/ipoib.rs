@@ -15,9 +15,9 @@ header! {
     /// ```
     IpoibHeader "IPoIB datagram", 4 bytes {
         /// What follows.
-        ether_type with_ether_type: 16 as EtherType,
+        ether_type with_ether_type: 16 as EtherType ["ipoib.type"],
         /// Reserved: 0.
-        reserved with_reserved: 16 as Hex16,
+        reserved with_reserved: 16 as Hex16 ["ipoib.reserved"],
     }
 }
 

@@ -68,11 +68,11 @@ header! {
         /// The lowest version.
         version_min with_version_min: 8 as Hex8 ["iscsi.versionmin"],
         /// Words of additional headers.
-        total_ahs_length with_total_ahs_length: 8 as u8,
+        total_ahs_length with_total_ahs_length: 8 as u8 ["iscsi.totalahslength"],
         /// Bytes of data behind the headers.
         data_segment_length with_data_segment_length: 24 as u32 ["iscsi.datasegmentlength"],
         /// The initiator's part of the session's number.
-        isid with_isid: 48 as Opaque<6>,
+        isid with_isid: 48 as Opaque<6> ["iscsi.isid"],
         /// The target's part of the session's number; 0: a new session.
         tsih with_tsih: 16 as Hex16 ["iscsi.tsih"],
         /// The task.
@@ -142,11 +142,11 @@ header! {
         /// The version in use.
         version_active with_version_active: 8 as Hex8 ["iscsi.versionactive"],
         /// Words of additional headers.
-        total_ahs_length with_total_ahs_length: 8 as u8,
+        total_ahs_length with_total_ahs_length: 8 as u8 ["iscsi.totalahslength"],
         /// Bytes of data behind the headers.
         data_segment_length with_data_segment_length: 24 as u32 ["iscsi.datasegmentlength"],
         /// The initiator's part of the session's number.
-        isid with_isid: 48 as Opaque<6>,
+        isid with_isid: 48 as Opaque<6> ["iscsi.isid"],
         /// The target's part of the session's number; 0: a new session.
         tsih with_tsih: 16 as Hex16 ["iscsi.tsih"],
         /// The task.
@@ -198,7 +198,7 @@ header! {
         /// Reserved.
         reserved with_reserved: 1 as bool,
         /// For immediate delivery.
-        immediate with_immediate: 1 as bool,
+        immediate with_immediate: 1 as bool ["iscsi.I"],
         /// What the PDU is.
         opcode with_opcode: 6 as IscsiOpcode ["iscsi.opcode"],
         /// It is whole.
@@ -208,7 +208,7 @@ header! {
         /// Reserved.
         reserved1 with_reserved1: 16 as Hex16,
         /// Words of additional headers.
-        total_ahs_length with_total_ahs_length: 8 as u8,
+        total_ahs_length with_total_ahs_length: 8 as u8 ["iscsi.totalahslength"],
         /// Bytes of data behind the headers.
         data_segment_length with_data_segment_length: 24 as u32 ["iscsi.datasegmentlength"],
         /// Logical unit.
@@ -275,7 +275,7 @@ header! {
         /// Reserved.
         reserved1 with_reserved1: 8 as Hex8,
         /// Words of additional headers.
-        total_ahs_length with_total_ahs_length: 8 as u8,
+        total_ahs_length with_total_ahs_length: 8 as u8 ["iscsi.totalahslength"],
         /// Bytes of data behind the headers.
         data_segment_length with_data_segment_length: 24 as u32 ["iscsi.datasegmentlength"],
         /// Logical unit.

@@ -208,11 +208,11 @@ header! {
     /// ```
     Smb2 "SMB2", 64 bytes {
         /// 0xfe, and SMB as text.
-        protocol_id with_protocol_id: 32 as Hex32,
+        protocol_id with_protocol_id: 32 as Hex32 ["smb2.protocol_id"],
         /// 64.
-        structure_size with_structure_size: 16 as Le<u16>,
+        structure_size with_structure_size: 16 as Le<u16> ["smb2.header_len"],
         /// Credits that it takes.
-        credit_charge with_credit_charge: 16 as Le<u16>,
+        credit_charge with_credit_charge: 16 as Le<u16> ["smb2.credit.charge"],
         /// What became of it; of requests, the channel.
         status with_status: 32 as Le<NtStatus> ["smb2.nt_status"],
         /// The command.
@@ -222,15 +222,15 @@ header! {
         /// 1: a response; 2: asynchronous; 4: related to the one before.
         flags with_flags: 32 as Le<Hex32> ["smb2.flags"],
         /// Where the next command of a chain begins; 0: it is the last.
-        next_command with_next_command: 32 as Le<u32>,
+        next_command with_next_command: 32 as Le<u32> ["smb2.chain_offset"],
         /// Which command it is.
         message_id with_message_id: 64 as Le<Hex64> ["smb2.msg_id"],
         /// Reserved; of asynchronous ones, part of their number.
         reserved with_reserved: 32 as Le<Hex32>,
         /// The share.
-        tree_id with_tree_id: 32 as Le<Hex32>,
+        tree_id with_tree_id: 32 as Le<Hex32> ["smb2.tid"],
         /// The session.
-        session_id with_session_id: 64 as Le<Hex64>,
+        session_id with_session_id: 64 as Le<Hex64> ["smb2.sesid"],
         /// Signature.
         signature with_signature: 128 as [u8; 16],
     }
@@ -251,11 +251,11 @@ header! {
     /// ```
     Smb2Buffer "SMB2 buffer descriptor", 16 bytes {
         /// Where the memory begins.
-        offset with_offset: 64 as Le<VirtualAddress>,
+        offset with_offset: 64 as Le<VirtualAddress> ["smb2.buffer_descriptor.offset"],
         /// Its key.
-        token with_token: 32 as Le<RKey>,
+        token with_token: 32 as Le<RKey> ["smb2.buffer_descriptor.token"],
         /// Its bytes.
-        length with_length: 32 as Le<u32>,
+        length with_length: 32 as Le<u32> ["smb2.buffer_descriptor.length"],
     }
 }
 

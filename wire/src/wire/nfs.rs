@@ -47,9 +47,9 @@ header! {
     /// ```
     NfsState "NFSv4 state", 16 bytes {
         /// Which version of the state.
-        state_seqid with_state_seqid: 32 as u32,
+        state_seqid with_state_seqid: 32 as u32 ["nfs.stateid.seqid"],
         /// Which state.
-        state with_state: 96 as Opaque<12>,
+        state with_state: 96 as Opaque<12> ["nfs.stateid.other"],
     }
 }
 
@@ -85,11 +85,11 @@ header! {
     /// ```
     NfsWrite "NFSv4 WRITE", 16 bytes {
         /// The first byte.
-        offset with_offset: 64 as u64,
+        offset with_offset: 64 as u64 ["nfs.offset4"],
         /// Whether it is to be on the medium before the answer.
-        stable with_stable: 32 as NfsStable,
+        stable with_stable: 32 as NfsStable ["nfs.stable_how4"],
         /// Bytes of data.
-        data_length with_data_length: 32 as u32,
+        data_length with_data_length: 32 as u32 ["nfs.write.data_length"],
     }
 }
 

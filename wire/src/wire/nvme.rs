@@ -165,17 +165,17 @@ header! {
         /// How the data is described.
         sgl with_sgl: 8 as NvmeSgl,
         /// Command word 10.
-        cdw10 with_cdw10: 32 as Le<Hex32>,
+        cdw10 with_cdw10: 32 as Le<Hex32> ["nvme.cmd.dword10"],
         /// Command word 11.
-        cdw11 with_cdw11: 32 as Le<Hex32>,
+        cdw11 with_cdw11: 32 as Le<Hex32> ["nvme.cmd.dword11"],
         /// Command word 12.
-        cdw12 with_cdw12: 32 as Le<Hex32>,
+        cdw12 with_cdw12: 32 as Le<Hex32> ["nvme.cmd.dword12"],
         /// Command word 13.
-        cdw13 with_cdw13: 32 as Le<Hex32>,
+        cdw13 with_cdw13: 32 as Le<Hex32> ["nvme.cmd.dword13"],
         /// Command word 14.
-        cdw14 with_cdw14: 32 as Le<Hex32>,
+        cdw14 with_cdw14: 32 as Le<Hex32> ["nvme.cmd.dword14"],
         /// Command word 15.
-        cdw15 with_cdw15: 32 as Le<Hex32>,
+        cdw15 with_cdw15: 32 as Le<Hex32> ["nvme.cmd.dword15"],
     }
 }
 
@@ -329,7 +329,7 @@ header! {
         /// Entries of the submission queue, less one.
         sqsize with_sqsize: 16 as Le<u16> ["nvme.fabrics.cmd.connect.sqsize"],
         /// Attributes: priority in bits 0 and 1, no flow control of the submission queue in bit 2, deletion of I/O queues in bit 3.
-        cattr with_cattr: 8 as Hex8,
+        cattr with_cattr: 8 as Hex8 ["nvme.fabrics.cmd.connect.cattr"],
         /// Reserved.
         reserved5 with_reserved5: 8 as Hex8,
         /// Keep-alive timeout in milliseconds; 0: none.

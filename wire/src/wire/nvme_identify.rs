@@ -71,21 +71,21 @@ header! {
         /// Firmware revision.
         fr with_fr: 64 as Text<8> ["nvme.cmd.identify.ctrl.fr"],
         /// Recommended arbitration burst, as a power of two.
-        rab with_rab: 8 as u8,
+        rab with_rab: 8 as u8 ["nvme.cmd.identify.ctrl.rab"],
         /// The vendor's OUI.
         ieee with_ieee: 24 as Le<Hex32> ["nvme.cmd.identify.ctrl.ieee"],
         /// Several ports in bit 0, several controllers in bit 1, SR-IOV in bit 2, ANA in bit 3.
         cmic with_cmic: 8 as Hex8 ["nvme.cmd.identify.ctrl.cmic"],
         /// The most data of a command, in pages of the least size, as a power of two; 0: no limit.
-        mdts with_mdts: 8 as u8,
+        mdts with_mdts: 8 as u8 ["nvme.cmd.identify.ctrl.mdts"],
         /// The controller.
         cntlid with_cntlid: 16 as Le<Hex16> ["nvme.cmd.identify.ctrl.cntlid"],
         /// Version of the specification.
         ver with_ver: 32 as Le<NvmeVersion> ["nvme.cmd.identify.ctrl.ver"],
         /// Microseconds to come back from D3.
-        rtd3r with_rtd3r: 32 as Le<u32>,
+        rtd3r with_rtd3r: 32 as Le<u32> ["nvme.cmd.identify.ctrl.rtd3r"],
         /// Microseconds to get into D3.
-        rtd3e with_rtd3e: 32 as Le<u32>,
+        rtd3e with_rtd3e: 32 as Le<u32> ["nvme.cmd.identify.ctrl.rtd3e"],
         /// Optional asynchronous events.
         oaes with_oaes: 32 as Le<Hex32> ["nvme.cmd.identify.ctrl.oaes"],
         /// Attributes: identifiers of hosts with 128 bits in bit 0, keep-alive by traffic in bit 6.
@@ -99,19 +99,19 @@ header! {
         /// Identifier of the replaceable unit.
         fguid with_fguid: 128 as Opaque<16> ["nvme.cmd.identify.ctrl.fguid"],
         /// Delay before a retry, in 100 ms.
-        crdt1 with_crdt1: 16 as Le<u16>,
+        crdt1 with_crdt1: 16 as Le<u16> ["nvme.cmd.identify.ctrl.crdt1"],
         /// Second delay, in 100 ms.
-        crdt2 with_crdt2: 16 as Le<u16>,
+        crdt2 with_crdt2: 16 as Le<u16> ["nvme.cmd.identify.ctrl.crdt2"],
         /// Third delay, in 100 ms.
-        crdt3 with_crdt3: 16 as Le<u16>,
+        crdt3 with_crdt3: 16 as Le<u16> ["nvme.cmd.identify.ctrl.crdt3"],
         /// Reserved.
         reserved2 with_reserved2: 952 as [u8; 119],
         /// Storage device in bit 0, enclosure in bit 1.
-        nvmsr with_nvmsr: 8 as Hex8,
+        nvmsr with_nvmsr: 8 as Hex8 ["nvme.cmd.identify.ctrl.mi.nvmsr"],
         /// Write cycles of vital product data.
-        vwci with_vwci: 8 as Hex8,
+        vwci with_vwci: 8 as Hex8 ["nvme.cmd.identify.ctrl.mi.vwci"],
         /// Management endpoints.
-        mec with_mec: 8 as Hex8,
+        mec with_mec: 8 as Hex8 ["nvme.cmd.identify.ctrl.mi.mec"],
     }
 }
 
@@ -193,15 +193,15 @@ header! {
         /// Optional admin commands.
         oacs with_oacs: 16 as Le<Hex16> ["nvme.cmd.identify.ctrl.oacs"],
         /// Aborts outstanding at once, less one.
-        acl with_acl: 8 as u8,
+        acl with_acl: 8 as u8 ["nvme.cmd.identify.ctrl.acl"],
         /// Asynchronous event requests outstanding at once, less one.
-        aerl with_aerl: 8 as u8,
+        aerl with_aerl: 8 as u8 ["nvme.cmd.identify.ctrl.aerl"],
         /// Updates of firmware.
         frmw with_frmw: 8 as Hex8 ["nvme.cmd.identify.ctrl.frmw"],
         /// What log pages there are.
         lpa with_lpa: 8 as Hex8 ["nvme.cmd.identify.ctrl.lpa"],
         /// Entries of the error log, less one.
-        elpe with_elpe: 8 as u8,
+        elpe with_elpe: 8 as u8 ["nvme.cmd.identify.ctrl.elpe"],
         /// Power states, less one.
         npss with_npss: 8 as u8 ["nvme.cmd.identify.ctrl.npss"],
         /// Format of the vendor's admin commands.
@@ -209,15 +209,15 @@ header! {
         /// Changes power states by itself.
         apsta with_apsta: 8 as Hex8 ["nvme.cmd.identify.ctrl.apsta"],
         /// Temperature of a warning, in kelvins.
-        wctemp with_wctemp: 16 as Le<u16>,
+        wctemp with_wctemp: 16 as Le<u16> ["nvme.cmd.identify.ctrl.wctemp"],
         /// Critical temperature, in kelvins.
-        cctemp with_cctemp: 16 as Le<u16>,
+        cctemp with_cctemp: 16 as Le<u16> ["nvme.cmd.identify.ctrl.cctemp"],
         /// The longest time to activate firmware, in 100 ms.
-        mtfa with_mtfa: 16 as Le<u16>,
+        mtfa with_mtfa: 16 as Le<u16> ["nvme.cmd.identify.ctrl.mtfa"],
         /// Preferred host memory, in 4 KiB.
-        hmpre with_hmpre: 32 as Le<u32>,
+        hmpre with_hmpre: 32 as Le<u32> ["nvme.cmd.identify.ctrl.hmpre"],
         /// Least host memory, in 4 KiB.
-        hmmin with_hmmin: 32 as Le<u32>,
+        hmmin with_hmmin: 32 as Le<u32> ["nvme.cmd.identify.ctrl.hmmin"],
         /// Capacity in bytes, the lower half.
         tnvmcap with_tnvmcap: 64 as Le<u64>,
         /// The upper half.
@@ -229,31 +229,31 @@ header! {
         /// Replay protected memory.
         rpmbs with_rpmbs: 32 as Le<Hex32> ["nvme.cmd.identify.ctrl.rpmbs"],
         /// Minutes of the extended self-test.
-        edstt with_edstt: 16 as Le<u16>,
+        edstt with_edstt: 16 as Le<u16> ["nvme.cmd.identify.ctrl.edstt"],
         /// Options of self-tests.
         dsto with_dsto: 8 as Hex8 ["nvme.cmd.identify.ctrl.dsto"],
         /// Granularity of firmware updates.
-        fwug with_fwug: 8 as u8,
+        fwug with_fwug: 8 as u8 ["nvme.cmd.identify.ctrl.fwug"],
         /// Granularity of the keep-alive timeout, in 100 ms; 0: no Keep Alive.
-        kas with_kas: 16 as Le<u16>,
+        kas with_kas: 16 as Le<u16> ["nvme.cmd.identify.ctrl.kas"],
         /// Thermal management by the host.
         hctma with_hctma: 16 as Le<Hex16> ["nvme.cmd.identify.ctrl.hctma"],
         /// Least temperature of it.
-        mntmt with_mntmt: 16 as Le<u16>,
+        mntmt with_mntmt: 16 as Le<u16> ["nvme.cmd.identify.ctrl.mntmt"],
         /// Highest temperature of it.
-        mxtmt with_mxtmt: 16 as Le<u16>,
+        mxtmt with_mxtmt: 16 as Le<u16> ["nvme.cmd.identify.ctrl.mxtmt"],
         /// How it sanitizes.
         sanicap with_sanicap: 32 as Le<Hex32> ["nvme.cmd.identify.ctrl.sanicap"],
         /// Least size of a piece of host memory, in 4 KiB.
-        hmminds with_hmminds: 32 as Le<u32>,
+        hmminds with_hmminds: 32 as Le<u32> ["nvme.cmd.identify.ctrl.hmmminds"],
         /// Pieces of host memory.
-        hmmaxd with_hmmaxd: 16 as Le<u16>,
+        hmmaxd with_hmmaxd: 16 as Le<u16> ["nvme.cmd.identify.ctrl.hmmaxd"],
         /// NVM sets.
         nsetidmax with_nsetidmax: 16 as Le<u16> ["nvme.cmd.identify.ctrl.nsetidmax"],
         /// Endurance groups.
         endgidmax with_endgidmax: 16 as Le<u16> ["nvme.cmd.identify.ctrl.endgidmax"],
         /// Seconds that a change of ANA may take.
-        anatt with_anatt: 8 as u8,
+        anatt with_anatt: 8 as u8 ["nvme.cmd.identify.ctrl.anatt"],
         /// ANA states that there are.
         anacap with_anacap: 8 as Hex8 ["nvme.cmd.identify.ctrl.anacap"],
         /// The highest ANA group.
@@ -261,7 +261,7 @@ header! {
         /// ANA groups.
         nanagrpid with_nanagrpid: 32 as Le<u32> ["nvme.cmd.identify.ctrl.nanagrpid"],
         /// Size of the persistent event log, in 64 KiB.
-        pels with_pels: 32 as Le<u32>,
+        pels with_pels: 32 as Le<u32> ["nvme.cmd.identify.ctrl.pels"],
         /// Domain.
         domain with_domain: 16 as Le<u16>,
         /// Reserved.
@@ -289,15 +289,15 @@ header! {
         /// Volatile write cache: there is one, in bit 0.
         vwc with_vwc: 8 as Hex8 ["nvme.cmd.identify.ctrl.vwc"],
         /// Blocks that are written at once, less one.
-        awun with_awun: 16 as Le<u16>,
+        awun with_awun: 16 as Le<u16> ["nvme.cmd.identify.ctrl.awun"],
         /// Blocks that are written at once whatever happens, less one.
-        awupf with_awupf: 16 as Le<u16>,
+        awupf with_awupf: 16 as Le<u16> ["nvme.cmd.identify.ctrl.awupf"],
         /// Format of the vendor's commands.
-        icsvscc with_icsvscc: 8 as Hex8,
+        icsvscc with_icsvscc: 8 as Hex8 ["nvme.cmd.identify.ctrl.nvscc"],
         /// Write protection.
         nwpc with_nwpc: 8 as Hex8 ["nvme.cmd.identify.ctrl.nwpc"],
         /// Blocks that are compared and written at once, less one.
-        acwu with_acwu: 16 as Le<u16>,
+        acwu with_acwu: 16 as Le<u16> ["nvme.cmd.identify.ctrl.acwu"],
         /// Formats of Copy.
         cdfs with_cdfs: 16 as Le<Hex16>,
         /// What SGLs it takes.

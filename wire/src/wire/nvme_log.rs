@@ -126,13 +126,13 @@ header! {
         /// Spare too low in bit 0, temperature in bit 1, degraded in bit 2, read-only in bit 3, backup of volatile memory failed in bit 4, persistent memory unreliable in bit 5.
         critical_warning with_critical_warning: 8 as Hex8 ["nvme.cmd.get_logpage.smart.cw"],
         /// Temperature in kelvins.
-        temperature with_temperature: 16 as Le<u16>,
+        temperature with_temperature: 16 as Le<u16> ["nvme.cmd.get_logpage.smart.ct"],
         /// Spare capacity left, in percent.
         spare with_spare: 8 as u8 ["nvme.cmd.get_logpage.smart.asc"],
         /// The spare capacity that is too low.
         spare_threshold with_spare_threshold: 8 as u8 ["nvme.cmd.get_logpage.smart.ast"],
         /// How much of its life is used, in percent; 255 at most.
-        used with_used: 8 as u8,
+        used with_used: 8 as u8 ["nvme.cmd.get_logpage.smart.lae"],
         /// Critical warnings of endurance groups.
         group_warning with_group_warning: 8 as Hex8 ["nvme.cmd.get_logpage.smart.egcws"],
         /// Reserved.
@@ -182,21 +182,21 @@ header! {
         /// Minutes above the critical temperature.
         critical_minutes with_critical_minutes: 32 as Le<u32> ["nvme.cmd.get_logpage.smart.cctt"],
         /// Temperature sensor 1, in kelvins; 0: none.
-        sensor1 with_sensor1: 16 as Le<u16>,
+        sensor1 with_sensor1: 16 as Le<u16> ["nvme.cmd.get_logpage.smart.ts.s1"],
         /// Temperature sensor 2, in kelvins; 0: none.
-        sensor2 with_sensor2: 16 as Le<u16>,
+        sensor2 with_sensor2: 16 as Le<u16> ["nvme.cmd.get_logpage.smart.ts.s2"],
         /// Temperature sensor 3, in kelvins; 0: none.
-        sensor3 with_sensor3: 16 as Le<u16>,
+        sensor3 with_sensor3: 16 as Le<u16> ["nvme.cmd.get_logpage.smart.ts.s3"],
         /// Temperature sensor 4, in kelvins; 0: none.
-        sensor4 with_sensor4: 16 as Le<u16>,
+        sensor4 with_sensor4: 16 as Le<u16> ["nvme.cmd.get_logpage.smart.ts.s4"],
         /// Temperature sensor 5, in kelvins; 0: none.
-        sensor5 with_sensor5: 16 as Le<u16>,
+        sensor5 with_sensor5: 16 as Le<u16> ["nvme.cmd.get_logpage.smart.ts.s5"],
         /// Temperature sensor 6, in kelvins; 0: none.
-        sensor6 with_sensor6: 16 as Le<u16>,
+        sensor6 with_sensor6: 16 as Le<u16> ["nvme.cmd.get_logpage.smart.ts.s6"],
         /// Temperature sensor 7, in kelvins; 0: none.
-        sensor7 with_sensor7: 16 as Le<u16>,
+        sensor7 with_sensor7: 16 as Le<u16> ["nvme.cmd.get_logpage.smart.ts.s7"],
         /// Temperature sensor 8, in kelvins; 0: none.
-        sensor8 with_sensor8: 16 as Le<u16>,
+        sensor8 with_sensor8: 16 as Le<u16> ["nvme.cmd.get_logpage.smart.ts.s8"],
         /// How often it throttled lightly.
         throttled1 with_throttled1: 32 as Le<u32> ["nvme.cmd.get_logpage.smart.tmt1c"],
         /// How often it throttled heavily.

@@ -97,15 +97,15 @@ header! {
     /// ```
     NvmeIdNamespace "NVMe Identify Namespace", 128 bytes {
         /// Size in blocks.
-        nsze with_nsze: 64 as Le<u64>,
+        nsze with_nsze: 64 as Le<u64> ["nvme.cmd.identify.ns.nsze"],
         /// Blocks that can be used.
-        ncap with_ncap: 64 as Le<u64>,
+        ncap with_ncap: 64 as Le<u64> ["nvme.cmd.identify.ns.ncap"],
         /// Blocks in use.
-        nuse with_nuse: 64 as Le<u64>,
+        nuse with_nuse: 64 as Le<u64> ["nvme.cmd.identify.ns.nuse"],
         /// Thin provisioning in bit 0, own atomic units in bit 1, errors of unwritten blocks in bit 2, preferred granularities in bit 4.
         nsfeat with_nsfeat: 8 as Hex8 ["nvme.cmd.identify.ns.nsfeat"],
         /// Formats of blocks, less one.
-        nlbaf with_nlbaf: 8 as u8,
+        nlbaf with_nlbaf: 8 as u8 ["nvme.cmd.identify.ns.nlbaf"],
         /// The format in use, in bits 0 to 3 and 5 to 6; metadata at the end of the data in bit 4.
         flbas with_flbas: 8 as Hex8 ["nvme.cmd.identify.ns.flbas"],
         /// Where metadata can be.

@@ -386,7 +386,7 @@ header! {
         /// Version of the program.
         vers with_vers: 32 as u32 ["rpc.programversion"],
         /// The program's procedure.
-        procedure with_procedure: 32 as u32,
+        procedure with_procedure: 32 as u32 ["rpc.procedure"],
     }
 }
 
@@ -412,7 +412,7 @@ header! {
         /// Version of the program.
         vers with_vers: 32 as u32 ["rpc.programversion"],
         /// The procedure.
-        procedure with_procedure: 32 as Nfs3Procedure,
+        procedure with_procedure: 32 as Nfs3Procedure ["rpc.procedure"],
     }
 }
 
@@ -438,7 +438,7 @@ header! {
         /// Version of the program.
         vers with_vers: 32 as u32 ["rpc.programversion"],
         /// The procedure.
-        procedure with_procedure: 32 as Nfs4Procedure,
+        procedure with_procedure: 32 as Nfs4Procedure ["rpc.procedure"],
     }
 }
 
@@ -516,7 +516,7 @@ header! {
         /// Minor version.
         minorversion with_minorversion: 32 as u32 ["nfs.minorversion"],
         /// Operations that follow.
-        operations with_operations: 32 as u32,
+        operations with_operations: 32 as u32 ["nfs.ops.count"],
     }
 }
 

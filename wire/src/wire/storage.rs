@@ -209,7 +209,7 @@ header! {
         /// What the PDU says.
         specific with_specific: 16 as Hex16,
         /// Words of additional headers.
-        total_ahs_length with_total_ahs_length: 8 as u8,
+        total_ahs_length with_total_ahs_length: 8 as u8 ["iscsi.totalahslength"],
         /// Bytes of data behind the headers.
         data_segment_length with_data_segment_length: 24 as u32 ["iscsi.datasegmentlength"],
         /// Logical unit, or what the PDU says.
@@ -254,7 +254,7 @@ header! {
         /// Reserved.
         reserved with_reserved: 1 as bool,
         /// For immediate delivery.
-        immediate with_immediate: 1 as bool,
+        immediate with_immediate: 1 as bool ["iscsi.I"],
         /// What the PDU is.
         opcode with_opcode: 6 as IscsiOpcode ["iscsi.opcode"],
         /// No unsolicited data follows.
@@ -270,7 +270,7 @@ header! {
         /// Reserved.
         reserved2 with_reserved2: 16 as Hex16,
         /// Words of additional headers.
-        total_ahs_length with_total_ahs_length: 8 as u8,
+        total_ahs_length with_total_ahs_length: 8 as u8 ["iscsi.totalahslength"],
         /// Bytes of data behind the headers.
         data_segment_length with_data_segment_length: 24 as u32 ["iscsi.datasegmentlength"],
         /// Logical unit.
@@ -333,7 +333,7 @@ header! {
         /// What became of it.
         status with_status: 8 as ScsiStatus ["iscsi.scsiresponse.status"],
         /// Words of additional headers.
-        total_ahs_length with_total_ahs_length: 8 as u8,
+        total_ahs_length with_total_ahs_length: 8 as u8 ["iscsi.totalahslength"],
         /// Bytes of data behind the headers.
         data_segment_length with_data_segment_length: 24 as u32 ["iscsi.datasegmentlength"],
         /// Reserved.
@@ -349,7 +349,7 @@ header! {
         /// The last command that may be sent.
         max_cmd_sn with_max_cmd_sn: 32 as Hex32 ["iscsi.maxcmdsn"],
         /// Data PDUs of a read.
-        exp_data_sn with_exp_data_sn: 32 as Hex32,
+        exp_data_sn with_exp_data_sn: 32 as Hex32 ["iscsi.expdatasn"],
         /// Bytes of a bidirectional read that were not moved.
         bidi_residual with_bidi_residual: 32 as u32 ["iscsi.scsiresponse.bidireadresidualcount"],
         /// Bytes that were not moved.
