@@ -3,7 +3,7 @@
 use super::{
     copies::MIRROR_NS,
     on_demand::{OnDemand, quiet},
-    shadow::Shadow,
+    shadow::{Answers, Shadow},
 };
 pub(crate) use crate::report::{Evidence, Location as Place};
 use crate::{
@@ -374,13 +374,13 @@ impl Counts {
 
     /// Losses after the tap that may be lost in shadows are as many as may be by those that are known. `most` were found without
     /// regard to what was sent again.
-    pub(crate) fn cap_hidden(&mut self, most: u64, again: u64, rtt: Option<i64>) {
+    pub(crate) fn cap_hidden(&mut self, most: u64, again: u64, answers: Answers) {
         let of = |place| self.episodes_at(place);
         let shown = [Place::Downstream, Place::Unknown].map(|place| of(place).certain + of(place).likely);
         let [least, _] = self.lost_at(Place::Downstream).get();
         let losses = least.max(shown.iter().map(|&n| u64::from(n)).sum());
         let sent = self.packets.saturating_sub(self.of(Class::CaptureDuplicate));
-        if let Some(most) = self.trouble().shadow.most(most, losses, (sent, again), rtt) {
+        if let Some(most) = self.trouble().shadow.most(most, losses, (sent, again), answers) {
             self.cap(Place::Downstream, most);
         }
     }

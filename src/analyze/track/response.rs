@@ -13,7 +13,7 @@ use super::{
     push_last,
     request::{Requests, RunState},
     sequence::Sequence,
-    shadow::{AskedFor, may_be_lost},
+    shadow::{Answers, AskedFor, BEHIND, may_be_lost},
     step::{Context, Packet, Resolved, Step},
 };
 use crate::{
@@ -286,6 +286,17 @@ impl Responses {
         let Some(before) = self.acks.iter_mut().find(is_it) else { return false };
         before.is_copied |= before.vantage == ack.vantage;
         true
+    }
+
+    /// The answer to an atomic was lost.
+    pub(crate) fn lost_result(&mut self, &DataLoss { place, is_sure, .. }: &DataLoss) {
+        let is_sure = is_sure && self.counts.of(Class::LateOriginal) == 0;
+        if is_sure {
+            self.counts.prove(place);
+        } else {
+            self.counts.lost(place, 0, 1);
+        }
+        self.counts.episode(place, is_sure);
     }
 
     /// The acknowledgements of atomics among these responses; at most so many, where there are very many.
@@ -752,7 +763,7 @@ impl Responses {
             self.counts.prove(Place::Downstream);
         }
         if in_shadow > 0 {
-            let after = [x + 1, x + 2].map(|x| self.read.seq.ring.get(x).map(|sent| time - sent.time));
+            let after = BEHIND.map(|n| self.read.seq.ring.get(x + n).map(|sent| time - sent.time));
             self.counts.trouble_mut().shadow.after(AskedFor { after, behind: in_shadow - 1 });
         }
         self.counts.episode(Place::Downstream, is_sure);
@@ -821,7 +832,7 @@ impl Responses {
             && !self.read.seq.is_sparse()
             && !config.is_coarse
         {
-            self.counts.cap_hidden(shown, again, reaction);
+            self.counts.cap_hidden(shown, again, Answers { shortest: reaction, usual: None });
         }
         // With them, requests may be missing, and then their responses are no jumps.
         let jumps = if open > 0 { self.read.seq.rare.jumps.psns() } else { 0 };
@@ -880,8 +891,7 @@ impl Responses {
 fn asked_for(requests: &Requests, gap: Range<u64>) -> impl Iterator<Item = Range<u64>> + '_ {
     let start = requests.seq.unwrap(Psn(gap.start as u32 & (Psn::SPACE - 1)));
     let shift = gap.start as i64 - start as i64;
-    // An answered request of one PSN is an atomic. Its answer is among the acknowledgements.
-    let open = requests.reads_from(start).filter(|read| !read.is_answered_alone());
+    let open = requests.reads_from(start).filter(|read| !read.awaits_no_data());
     open.filter_map(move |read| {
         let first = read.first.wrapping_add_signed(shift).max(gap.start);
         let end = read.end.wrapping_add_signed(shift).min(gap.end);

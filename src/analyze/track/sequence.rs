@@ -567,6 +567,10 @@ impl Sequence {
             asked: context.was_asked,
             was_trimmed: context.was_trimmed,
             is_in_pass: self.in_pass && x >= self.cur && self.rare.pass_began.1 >= hole.time,
+            was_left_out: self.rare.pass_holes.get(x).is_some(),
+            silent: p.time - self.last_time,
+            unseen: unseen(p.id, context.ids),
+            is_next_sent: is_next_sent(p.id, context.ids),
             ..Resolved::of(p, Class::Ambiguous).fill
         };
         if self.rare.pending.last().is_some_and(|last| x < last.end) {
@@ -662,7 +666,7 @@ impl Sequence {
             let rare = &mut *self.rare;
             step.skipped = rare.pass_holes.take() + std::mem::take(&mut rare.pass_holes_left);
             step.unseen = unseen(p.id, context.ids);
-            step.is_next_sent = p.id.is_some_and(|id| context.ids.counts_up() && context.ids.ahead(id) == 1);
+            step.is_next_sent = is_next_sent(p.id, context.ids);
             self.go_back(x, p.time);
             (self.cur, self.in_pass) = (end, true);
         }
@@ -799,6 +803,8 @@ impl Sequence {
                     sent.flags |= RETRANSMITTED;
                 }
                 went_back = !self.in_pass || fill.x < self.cur;
+                // The repetition in the pass before was lost, too.
+                self.rare.pass_holes_left += u64::from(went_back && fill.was_left_out);
                 if goes_on {
                     if went_back {
                         let rare = &mut *self.rare;
@@ -970,6 +976,11 @@ pub(crate) fn unseen(id: Option<u16>, ids: &IdOrder) -> u64 {
         Some(id) if ids.counts_up() => (ids.ahead(id) as i64 - 1).max(0) as u64,
         _ => 0,
     }
+}
+
+/// Whether its sender sent nothing since the newest identification.
+fn is_next_sent(id: Option<u16>, ids: &IdOrder) -> bool {
+    id.is_some_and(|id| ids.counts_up() && ids.ahead(id) == 1)
 }
 
 fn late_if(is_late: bool) -> Class {
