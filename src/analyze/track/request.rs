@@ -446,6 +446,14 @@ impl Requests {
             }
             Class::Retransmission => self.again(request, &step, silent, config),
             Class::Ambiguous => self.counts.ambiguous(),
+            // Whoever goes back goes on to new packets when it has repeated all.
+            Class::NewAfterGap | Class::New
+                if step.is_dropped
+                    && step.unseen > 0
+                    && self.seq.recovery_mode() == report::RecoveryMode::GoBackN =>
+            {
+                self.counts.lost(Place::Upstream, 0, step.unseen.min(self.burst()))
+            }
             Class::NewAfterGap | Class::New if step.unseen > 0 => {
                 self.lost_perhaps(1, step.unseen.min(self.burst()))
             }

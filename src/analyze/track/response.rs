@@ -677,6 +677,10 @@ impl Responses {
         let is_by_loss = matches!(by, Trigger::Timeout | Trigger::ImpliedNak | Trigger::Unknown);
         // A requester that a timer made ask has seen nothing behind it. Others take nothing of that.
         let in_shadow = if by == Trigger::Timeout { 0 } else { most };
+        if by == Trigger::Timeout && before.is_some_and(|(last, _)| last == x) {
+            // It had asked for this one already, and taken nothing since.
+            self.counts.trouble_mut().shadow.hide(most.saturating_sub(1));
+        }
         if !is_by_loss || sent.is_none() {
             self.counts.trouble_mut().shadow.hide(in_shadow);
         }

@@ -656,8 +656,10 @@ impl Sequence {
             let (waited, answered) = (p.time - context.last_progress, context.last_progress - self.last_time);
             let is_silent = is_silent && (context.rtt_min.is_some() || waited >= answered);
             step.timed_out = is_silent && context.has_timed_out(x, p.time);
-            // PSNs that were acknowledged meanwhile need not be retransmitted.
-            step.left_out = self.cur.max(context.una)..x;
+            // PSNs that were acknowledged meanwhile need not be retransmitted. Who repeats what is acknowledged does not know of that yet, or lacks the
+            // response to a READ before it.
+            let knows = x >= context.una || self.recovery_mode() != RecoveryMode::GoBackN;
+            step.left_out = if knows { self.cur.max(context.una)..x } else { self.cur..x };
             self.rare.pass_holes.push(step.left_out.clone(), p.time, p.id);
             (self.cur, self.in_pass) = (end, true);
         } else {
@@ -780,6 +782,7 @@ impl Sequence {
         // The packet behind them comes again, and not as the next one of a pass before: no packet that was only late is followed so.
         let rewinds = matches!(next, Next::Seen(x) if x == last.end && !(self.in_pass && x == self.cur));
         let pending = std::mem::take(&mut self.rare.pending);
+        let mut begins = false;
         for &fill in &pending {
             let (class, evidence) =
                 match self.decide(&fill, &first, (goes_on, rewinds), matches!(next, Next::End), context) {
@@ -804,7 +807,8 @@ impl Sequence {
                 }
                 went_back = !self.in_pass || fill.x < self.cur;
                 // The repetition in the pass before was lost, too.
-                self.rare.pass_holes_left += u64::from(went_back && fill.was_left_out);
+                begins |= went_back;
+                self.rare.pass_holes_left += u64::from(begins && fill.was_left_out);
                 if goes_on {
                     if went_back {
                         let rare = &mut *self.rare;
