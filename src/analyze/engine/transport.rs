@@ -487,6 +487,7 @@ impl Tracker {
                 is_answered: flow.requests.was_answered(psn),
                 executed: flow.requests.executed(psn),
                 is_answered_behind: flow.requests.is_answered_behind(psn),
+                asked_before: flow.requests.asked_before(psn),
                 may_have_crossed: flow.requests.may_have_crossed_before(psn),
             };
             let (frame, time, went_back) =
@@ -515,7 +516,7 @@ impl Tracker {
         let peer = self.flows.get_mut(id).peer;
         let (flow, Some(peer)) = self.flows.two(id, peer) else { return };
         if let Some(lost) = flow.requests.lost_result(psn, time) {
-            peer.responses.lost_result(&lost);
+            let lost = peer.responses.lost_result(lost);
             flow.requests.lost_data(&lost);
         }
     }

@@ -245,6 +245,15 @@ impl Counts {
             }
     }
 
+    /// Whether packets were overtaken, damaged or recorded twice: others see another order than the tap.
+    pub(crate) fn are_untidy(&self) -> bool {
+        const UNTIDY: [Class; 5] =
+            [Class::LateOriginal, Class::Ambiguous, Class::Corrupt, Class::Trimmed, Class::CaptureDuplicate];
+        self.trouble
+            .get()
+            .is_some_and(|trouble| UNTIDY.iter().any(|&class| trouble.classes[class as usize] > 0))
+    }
+
     /// Whether no packet was wrong, surely lost, late or retransmitted.
     pub(crate) fn are_quiet(&self) -> bool {
         self.trouble.get().is_none()

@@ -617,7 +617,9 @@ impl Requests {
             read.next_before = std::mem::replace(&mut read.next, x);
             read.over_before = std::mem::take(&mut read.over);
             let is_one = (read.first, read.end) == (x, x + 1);
+            let results = std::mem::take(&mut read.results);
             let reads = &mut *self.reads;
+            reads.results_again += u64::from(results);
             reads.again_end = end;
             // Where the request is cut, what follows it tells how long it is: the last one of a pass of repetitions is followed by others again.
             let is_last = is_one && end == reads.end;

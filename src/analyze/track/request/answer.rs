@@ -383,8 +383,10 @@ impl Requests {
             }
             return;
         };
-        reads.results += u64::from(response.operation == Operation::AtomicAcknowledge);
+        let is_result = response.operation == Operation::AtomicAcknowledge;
+        reads.results += u64::from(is_result);
         let read = &mut reads.list[at];
+        read.results += u32::from(is_result);
         let (sent, retried) = (read.time, read.retried);
         let mut first = None;
         let mut is_last = false;

@@ -129,11 +129,12 @@ impl Requests {
         self.trouble.tails.add(Tail { hi, most: rest, is_asked, unanswered }, hi - x.min(hi));
         let room = fit - rest;
         match asked_for_it {
-            true => self.trouble.repeated_unseen += repeated.min(room),
+            // As many as fit: of the tail, it is not known that there was one.
+            true => self.trouble.repeated_unseen += repeated.min(fit),
             false => {
                 // It goes back to the first one that is not acknowledged.
                 let repeated = if una > 0 { self.packets_in(una..x.max(una)) } else { 0 };
-                self.trouble.repeated_unseen += repeated.min(room);
+                self.trouble.repeated_unseen += repeated.min(fit);
                 self.waited(Wait { ns: silent, outstanding, room, since_seen: true }, config);
             }
         }
@@ -306,7 +307,7 @@ impl Requests {
             false => timed,
         };
         let asked = match is_whole {
-            true => trouble.tails.may_be_lost(asked, losses, self.counts.packets),
+            true => trouble.tails.may_be_lost_by_questions(asked, losses, self.counts.packets),
             false => asked,
         };
         self.counts.lost(Place::Upstream, 0, timed.saturating_add(asked));
@@ -589,6 +590,16 @@ impl Requests {
         again.iter().sum::<u64>().saturating_sub(others).saturating_add(outstanding)
     }
 
+    /// So many answers to atomics passed the tap, and their requester asked again, or still may: it has sent little since.
+    pub(crate) fn results_again_or_waiting(&self) -> u64 {
+        let Some(reads) = self.reads.get() else { return 0 };
+        let since = self.seq.last_time - self.rtt_min.map_or(START_NS, i64::from);
+        let may_ask = |read: &&Read| read.is_atomic && read.results > 0 && read.came > since;
+        let waiting: u64 = reads.list.iter().filter(may_ask).map(|read| u64::from(read.results)).sum();
+        let outstanding = self.packets_in(self.una..self.seq.hi.max(self.una)).min(self.counts.packets);
+        reads.results_again.saturating_add(waiting).saturating_add(outstanding)
+    }
+
     /// So many requests for atomics passed the tap, and no answer to them did. `None` where more may have passed.
     pub(crate) fn results_unseen(&self) -> Option<u64> {
         let is_whole =
@@ -672,6 +683,13 @@ impl Requests {
         Some(read.over_before).filter(|&over| read.again_before > 0 && over > read.again_before)
     }
 
+    /// When the READ that was just requested again was requested before.
+    pub(crate) fn asked_before(&self, psn: Psn) -> i64 {
+        let x = self.seq.unwrap(psn);
+        let read = self.reads.get().and_then(|reads| reads.list.get(reads.place(x)?));
+        read.map_or(0, |read| read.time.max(read.again_before))
+    }
+
     /// Whether a response to the READ that was just requested again from this PSN on passed the tap since it was last requested.
     pub(crate) fn was_answered(&self, psn: Psn) -> bool {
         let x = self.seq.unwrap(psn);
@@ -699,7 +717,7 @@ impl Requests {
         let at = reads.place(x)?;
         let read = reads.list.get(at).filter(|read| (read.first, read.end) == (x, x + 1))?;
         let came = Some(read.came_before).filter(|&came| came > 0);
-        let is_tidy = !self.is_apart() && !self.is_reordered() && self.is_answered_behind(psn);
+        let is_tidy = !self.is_apart() && !self.is_untidy() && self.is_answered_behind(psn);
         let reaction = self.fastest_reaction().unwrap_or(0);
         match came {
             // It asks for what it had not got when an answer from behind it came, and that had passed the tap before.
@@ -711,10 +729,10 @@ impl Requests {
                 let was_over = (1..came).contains(&read.over_before);
                 let is_due = is_passed_over && !is_refused && !was_over;
                 let is_sure = is_tidy && is_due && time - came >= reaction - reaction / 4;
-                Some(DataLoss { place: Place::Downstream, is_sure, sent: None })
+                Some(DataLoss { place: Place::Downstream, is_sure, is_result: true, sent: None })
             }
             None if read.again_before == 0 && !read.answered => {
-                Some(DataLoss { place: Place::Upstream, is_sure: is_tidy, sent: None })
+                Some(DataLoss { place: Place::Upstream, is_sure: is_tidy, is_result: true, sent: None })
             }
             None => None,
         }
@@ -743,6 +761,18 @@ impl Requests {
     pub(crate) fn is_reordered(&self) -> bool {
         self.counts.of(Class::LateOriginal) > 0
             || self.trouble.get().is_some_and(|trouble| trouble.late_behind > 0)
+    }
+
+    /// Whether packets of it were overtaken, damaged or recorded twice.
+    pub(crate) fn is_untidy(&self) -> bool {
+        self.is_reordered() || self.counts.are_untidy()
+    }
+
+    /// Losses of the answers to atomics are not proved.
+    pub(crate) fn results_are_not_proved(&mut self) {
+        let recovery = self.more.as_mut().and_then(|more| more.recovery.get_mut());
+        let episodes = recovery.into_iter().flat_map(|recovery| &mut recovery.episodes);
+        episodes.filter(|episode| episode.is_of_result).for_each(|episode| episode.certain = false);
     }
 
     /// The responses that READs from this PSN on may have.

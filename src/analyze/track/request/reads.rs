@@ -27,6 +27,8 @@ pub(crate) struct Read {
     pub(super) complete: bool,
     pub(super) retried: bool,
     pub(super) is_atomic: bool,
+    /// Answers to an atomic since it was last requested.
+    pub(super) results: u32,
     /// When it was requested again, and before that.
     pub(super) again: i64,
     pub(super) again_before: i64,
@@ -78,6 +80,8 @@ pub(super) struct Reads {
     /// Requests for atomics, each as often as it came, and answers to them.
     pub(super) atomics: u64,
     pub(super) results: u64,
+    /// Answers to those that were requested again after them.
+    pub(super) results_again: u64,
     /// A READ whose number of PSNs is a guess, and its length.
     pub(super) guess: Option<(u64, u32)>,
 }

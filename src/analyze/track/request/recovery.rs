@@ -72,6 +72,8 @@ pub(crate) struct Episode {
     pub(crate) certain: bool,
     /// What was lost is the response of a READ that is requested again: a packet of the opposite flow.
     pub(crate) is_of_data: bool,
+    /// It is the answer to an atomic.
+    pub(crate) is_of_result: bool,
     /// The responder lacked it for longer than packets are late, and acknowledged it after the retransmission: for how long, beyond a
     /// round trip.
     pub(crate) lacked_ns: Option<i64>,
@@ -115,6 +117,7 @@ impl Episode {
             place: Some(Place::Upstream),
             certain: false,
             is_of_data: false,
+            is_of_result: false,
             lacked_ns: None,
             is_last: false,
             is_of_read: false,
@@ -759,11 +762,12 @@ impl Requests {
     }
 
     /// The READ that was just sent again had been sent again because its response was lost.
-    pub(crate) fn lost_data(&mut self, &DataLoss { place, is_sure, sent }: &DataLoss) {
+    pub(crate) fn lost_data(&mut self, &DataLoss { place, is_sure, is_result, sent }: &DataLoss) {
         let Some(more) = self.more.as_mut().and_then(|more| more.recovery.get_mut()) else { return };
         let Some(episode) = more.episodes.last_mut() else { return };
         self.counts.no_episode(episode.place.unwrap_or_default(), episode.certain);
         (episode.place, episode.certain, episode.is_of_data) = (Some(place), is_sure, true);
+        episode.is_of_result = is_result;
         (episode.original_time, episode.original_frame) = sent.unzip();
     }
 
@@ -840,6 +844,7 @@ impl Requests {
             place,
             certain,
             is_of_data: false,
+            is_of_result: false,
             lacked_ns: None,
             is_last: false,
             is_of_read,
