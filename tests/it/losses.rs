@@ -422,8 +422,9 @@ fn an_acknowledgement_after_a_timeout_proves_a_loss() {
         [[event]]\ndo = \"drop\"\npacket = 48\nwhere = \"after\"\n";
     let of = run(text);
     let [lost, proved, most] = holds(&of, "requests", "downstream");
+    // Of the others of its message, nothing is said: only the last one asks for an acknowledgement.
     assert_eq!((lost, proved), (1, 1), "{most}");
-    assert!(most <= 3, "{most}");
+    assert!(most <= 16, "{most}");
 }
 
 /// An atomic is requested again when an answer to a later one came: answers come in order, so its own was lost.

@@ -35,7 +35,7 @@ fn losses_in_clumps_leave_others_in_doubt() {
     assert_eq!(of([[5000, 4900], [5000, 4900]]).most(100, 2, sent, RTT), Some(2 + 2 * 15 + 16));
     // One of five is no rule: its packets are in doubt, and those of the others in shadows.
     let five = of([[4000, 3900]; 4].into_iter().chain([[4100, 4000]]));
-    assert_eq!(five.most(250, 5, sent, RTT), Some(5 + 1 + 2));
+    assert_eq!(five.most(250, 5, sent, RTT), Some(5 + 1 + 3));
     // What the receiver takes is not known otherwise: by two losses, and not by one.
     let unknown = Answers::default();
     assert_eq!(of([[9000, 8900]]).most(50, 1, sent, unknown), None);
@@ -55,7 +55,7 @@ fn answers_that_jitter_are_compared_with_acknowledgements() {
     let jitter = of((0..40).map(|n| [4000 + n * 50, 3900 + n * 50]));
     let by_each = jitter.most(2000, 40, sent, RTT).unwrap();
     let by_all = jitter.most(2000, 40, sent, Answers { usual: Some(1000), ..RTT }).unwrap();
-    assert!(40 < by_all && by_all * 3 / 2 < by_each && by_each < 800, "{by_all} {by_each}");
+    assert!(40 < by_all && by_all * 2 < by_each, "{by_all} {by_each}");
     // They are later by ten packets in the mean.
     let late = jitter.most(2000, 40, sent, Answers { usual: Some(0), ..RTT }).unwrap();
     assert!(late > 40 + 400, "{late}");

@@ -282,6 +282,11 @@ impl Counts {
         }
     }
 
+    /// So many packets were lost [perhaps](Self::lost_perhaps).
+    pub(crate) fn perhaps(&self) -> u64 {
+        self.perhaps.into()
+    }
+
     /// Not more of these packets were lost [perhaps](Self::lost_perhaps) than this.
     pub(crate) fn cap_perhaps(&mut self, most: u64) {
         self.perhaps = self.perhaps.min(u16::try_from(most).unwrap_or(u16::MAX));
