@@ -87,8 +87,8 @@ impl Requests {
         read.map_or(x + 1, |read| read.end.max(x + 1))
     }
 
-    /// The sender went back to `x`, from packets before `hi`, at this time, after a silence of so many nanoseconds: it may have sent packets meanwhile, none of which the tap saw.
-    /// They are the end of the burst, and the first packets that it repeats. As many as were ever outstanding, at most, and as fit into
+    /// The sender went back to `x`, from packets before `hi`, at this time, after a silence of so many nanoseconds: it may have sent packets
+    /// meanwhile, none of which the tap saw. They are the end of the burst, and the first packets that it repeats. As many as were ever outstanding, at most, and as fit into
     /// that time; and as identifications were skipped: `most`, if any were.
     pub(super) fn sent_unseen(
         &mut self,
