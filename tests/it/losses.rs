@@ -365,6 +365,82 @@ fn silences_hide_no_more_than_was_sent() {
     }
 }
 
+/// What the report says of a place is within the truth, of all flows; returns the truth, and what is proved and possible.
+fn holds(run: &Run, word: &str, place: &str) -> [u64; 3] {
+    let expected = run.expect_of(0, &run.labels(0));
+    let report = serde_json::to_value(analyze(&frames(run))).unwrap();
+    let mut sums = [0; 3];
+    for truth in expected["flows"].as_array().unwrap() {
+        let same =
+            |flow: &&Value| ["src", "dst", "dest_qp", "epoch"].iter().all(|key| flow[key] == truth[key]);
+        let Some(flow) = report["flows"].as_array().unwrap().iter().find(same) else { continue };
+        let Some([least, most]) = range(&truth[word]["losses"][place]) else { continue };
+        let said = &flow[word]["losses"][place];
+        let [from, to] = [&said[0], &said[1]].map(|bound| bound.as_u64().unwrap());
+        assert!(from <= most && to >= least, "{word} {place}: {least} to {most} in {from} to {to}");
+        let lost = if place == "upstream" { most } else { least };
+        assert!(to >= lost, "{word} {place}: {lost} in {from} to {to}");
+        sums = [sums[0] + lost, sums[1] + from, sums[2] + to];
+    }
+    sums
+}
+
+const BEFORE: &str = "[[segment]]\ndelay = \"2us\"\nright = { drop = 0.01 }\n[[segment]]\ndelay = \"2us\"\n";
+const BEHIND: &str = "[[segment]]\ndelay = \"2us\"\n[[segment]]\ndelay = \"2us\"\nright = { drop = 0.01 }\n";
+
+/// Who waits for each answer shows no loss before the tap but by a silence: how many of these there are says nothing of how many are likely.
+#[test]
+fn silences_of_senders_that_wait_hide_losses() {
+    for seed in 1..4 {
+        let text = format!(
+            "seed = {seed}\n[[connection]]\nmax_reads = 1\noperations = [{{ op = \"read\", size = \"4KiB\", count = 400 }}]\n{BEFORE}"
+        );
+        let [lost, proved, _] = holds(&run(&text), "requests", "upstream");
+        assert!(lost > 0 && proved <= lost, "{lost}, {proved}");
+    }
+}
+
+/// A sender whose window is full waits for an answer: what it sent last, and what a pass of repetitions lost again, is missing with nothing
+/// behind it.
+#[test]
+fn the_last_packets_of_windows_may_be_lost() {
+    for seed in 1..6 {
+        let text = format!(
+            "seed = {seed}\n[[connection]]\nwindow = 16\nack_every = 1\noperations = [{{ op = \"write\", size = \"4KiB\", count = 500 }}]\n{BEFORE}"
+        );
+        let [lost, proved, most] = holds(&run(&text), "requests", "upstream");
+        assert!(lost > 8 && proved * 10 >= lost * 7 && most <= 3 * lost, "{lost} in {proved} to {most}");
+    }
+}
+
+/// The end of a message is lost behind the tap: nothing behind it makes the receiver ask. When the message comes again, the receiver acknowledges
+/// less than had passed the tap.
+#[test]
+fn an_acknowledgement_after_a_timeout_proves_a_loss() {
+    let text = "[[connection]]\noperations = [{ op = \"write\", size = \"16KiB\", count = 6, every = \"20ms\" }]\n\
+        [[segment]]\ndelay = \"2us\"\n[[segment]]\ndelay = \"2us\"\n\
+        [[event]]\ndo = \"drop\"\npacket = 48\nwhere = \"after\"\n";
+    let of = run(text);
+    let [lost, proved, most] = holds(&of, "requests", "downstream");
+    // Of the others of its message, nothing is said: only the last one asks for an acknowledgement.
+    assert_eq!((lost, proved), (1, 1), "{most}");
+    assert!(most <= 16, "{most}");
+}
+
+/// An atomic is requested again when an answer to a later one came: answers come in order, so its own was lost.
+#[test]
+fn answers_of_atomics_that_are_lost() {
+    // Answers go to the left: what is before the tap is on the right of it.
+    for (place, side) in [("upstream", BEHIND), ("downstream", BEFORE)] {
+        let text = format!(
+            "[[connection]]\noperations = [{{ op = \"fetch_add\", count = 1000 }}]\n{}",
+            side.replace("right", "left")
+        );
+        let [lost, proved, most] = holds(&run(&text), "responses", place);
+        assert!(lost > 4 && proved > 0 && most <= 20 * lost, "{place}: {lost} in {proved} to {most}");
+    }
+}
+
 /// A burst that the capture lost takes the places of losses away, and not the proof that there were some.
 #[test]
 fn a_capture_that_loses_packets_still_proves_losses() {

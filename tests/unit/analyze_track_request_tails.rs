@@ -25,6 +25,17 @@ fn many_tails_take_no_more_memory() {
     assert_eq!(tails.most(10_000, 0), (3 * LATEST as u64, 3 * LATEST as u64));
 }
 
+/// However long a tail may be, it was lost only if the last packet was.
+#[test]
+fn tails_before_a_question_count_once() {
+    let mut tails = Tails::default();
+    tails.add(tail(100, 90, true), 2);
+    assert_eq!(tails.may_be_lost_by_questions(90, 1, 400), 1);
+    assert_eq!(tails.may_be_lost_by_questions(0, 1, 400), 0);
+    tails.gap(3);
+    assert_eq!(tails.may_be_lost_by_questions(90, 1, 400), 6);
+}
+
 /// One in a thousand packets was lost: hardly any of the hundred that may have been in tails was. Where losses are long, so may tails be.
 #[test]
 fn tails_are_lost_as_often_as_others() {

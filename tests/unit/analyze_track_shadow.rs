@@ -1,4 +1,4 @@
-use super::{AskedFor, Shadow, may_be_lost};
+use super::{Answers, AskedFor, BEHIND, Shadow, may_be_lost};
 
 /// By a table of the negative binomial distribution.
 #[test]
@@ -14,32 +14,51 @@ fn few_losses_leave_few_in_their_shadows() {
     assert!((1_100..1_200).contains(&many), "{many}");
 }
 
+/// Losses whose question came so long after the first and the second packet behind them, and the next ones as regularly.
 fn of(asked: impl IntoIterator<Item = [i64; 2]>) -> Shadow {
     let mut shadow = Shadow::default();
-    for after in asked {
-        shadow.after(AskedFor { after: after.map(Some), behind: 49 });
+    for [first, second] in asked {
+        let after = BEHIND.map(|n| Some(first - (first - second) * (n as i64 - 1)));
+        shadow.after(AskedFor { after, behind: 49 });
     }
     shadow
 }
 
+const RTT: Answers = Answers { shortest: Some(4000), usual: None };
+
 /// The receiver asks when the first packet behind the missing one arrives. If that is not the next one, the next is missing too.
 #[test]
-fn losses_in_clumps_leave_all_in_doubt() {
-    let (sent, rtt) = ((10_000, 0), Some(4000));
-    assert_eq!(of([[4000, 3900], [4010, 3910]]).most(100, 2, sent, rtt), Some(3));
-    // Twice, the answer came later by ten packets.
-    assert_eq!(of([[5000, 4900], [5000, 4900]]).most(100, 2, sent, rtt), None);
-    // One of five is no rule: its packets are open, and those of the others in shadows.
-    let five = of([[4000, 3900]; 4].into_iter().chain([[5000, 4900]]));
-    assert_eq!(five.most(250, 5, sent, rtt), Some(54 + 2));
+fn losses_in_clumps_leave_others_in_doubt() {
+    let sent = (10_000, 0);
+    assert_eq!(of([[4000, 3900], [4010, 3910]]).most(100, 2, sent, RTT), Some(3));
+    // Twice, the answer came later by ten packets: up to 15 were lost with each, and those that are hidden come with as many.
+    assert_eq!(of([[5000, 4900], [5000, 4900]]).most(100, 2, sent, RTT), Some(2 + 2 * 15 + 16));
+    // One of five is no rule: its packets are in doubt, and those of the others in shadows.
+    let five = of([[4000, 3900]; 4].into_iter().chain([[4100, 4000]]));
+    assert_eq!(five.most(250, 5, sent, RTT), Some(5 + 1 + 3));
     // What the receiver takes is not known otherwise: by two losses, and not by one.
-    assert_eq!(of([[9000, 8900]]).most(50, 1, sent, None), None);
-    assert!(of([[9000, 8900]; 2]).most(100, 2, sent, None).is_some());
+    let unknown = Answers::default();
+    assert_eq!(of([[9000, 8900]]).most(50, 1, sent, unknown), None);
+    assert!(of([[9000, 8900]; 2]).most(100, 2, sent, unknown).is_some());
     // One answer that came much too soon, and that no other confirms, was one to another loss.
-    assert!(of([[4000, 3900], [4000, 3920], [3000, 2900]]).most(150, 3, sent, rtt).is_some());
+    assert!(of([[4000, 3900], [4000, 3920], [3000, 2900]]).most(150, 3, sent, RTT).is_some());
     let mut before = of([[4000, 3900], [4000, 3920]]);
     before.before(90);
-    assert!(before.most(100, 2, sent, rtt).is_some());
+    assert!(before.most(100, 2, sent, RTT).is_some());
+}
+
+/// Where answers come sooner or later than packets follow each other, each may be to one of several. As their acknowledgements come as much
+/// later, they come to the first ones.
+#[test]
+fn answers_that_jitter_are_compared_with_acknowledgements() {
+    let sent = (10_000, 0);
+    let jitter = of((0..40).map(|n| [4000 + n * 50, 3900 + n * 50]));
+    let by_each = jitter.most(2000, 40, sent, RTT).unwrap();
+    let by_all = jitter.most(2000, 40, sent, Answers { usual: Some(1000), ..RTT }).unwrap();
+    assert!(40 < by_all && by_all * 2 < by_each, "{by_all} {by_each}");
+    // They are later by ten packets in the mean.
+    let late = jitter.most(2000, 40, sent, Answers { usual: Some(0), ..RTT }).unwrap();
+    assert!(late > 40 + 400, "{late}");
 }
 
 /// Nobody answered: all that was outstanding may be lost.
@@ -47,7 +66,7 @@ fn losses_in_clumps_leave_all_in_doubt() {
 fn without_an_answer_there_is_no_shadow() {
     let mut shadow = Shadow::default();
     shadow.unanswered(30);
-    assert_eq!(shadow.most(1, 1, (1000, 0), Some(4000)), Some(31));
+    assert_eq!(shadow.most(1, 1, (1000, 0), RTT), Some(31));
     shadow.hide(1);
-    assert!(shadow.most(1, 1, (1000, 0), Some(4000)).is_some_and(|most| most < 32));
+    assert!(shadow.most(1, 1, (1000, 0), RTT).is_some_and(|most| most < 32));
 }

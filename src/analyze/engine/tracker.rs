@@ -748,8 +748,17 @@ impl Tracker {
             let other = OtherEnd { ahead, ..peer.map_or_else(OtherEnd::default, OtherEnd::of) };
             let (flow, peer) = self.flows.two(FlowId(at as u32), flow.peer);
             let unanswered = flow.responses.get_mut().and_then(Responses::take_unanswered);
-            if let Some((psn, peer)) = unanswered.zip(peer) {
-                peer.requests.data_may_not_be_sent(psn);
+            if let Some(peer) = peer {
+                if let Some(psn) = unanswered {
+                    peer.requests.data_may_not_be_sent(psn);
+                }
+                // Answers travel with the requests of their flow.
+                if (flow.requests.is_untidy() || peer.requests.is_untidy())
+                    && let Some(responses) = flow.responses.get_mut()
+                {
+                    responses.results_are_not_proved();
+                    peer.requests.results_are_not_proved();
+                }
             }
             finish(FlowId(at as u32), flow, &other, &self.config, &mut self.resolved, metrics);
         }

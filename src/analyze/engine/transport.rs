@@ -452,7 +452,8 @@ impl Tracker {
         let flow = self.flows.get_mut(id);
         flow.completeness |= REQUESTS;
         let place = PlaceOfRequests::of(flow);
-        let before = if request.operation == Operation::ReadRequest {
+        let is_atomic = matches!(request.operation, Operation::CompareSwap | Operation::FetchAdd);
+        let before = if request.operation == Operation::ReadRequest || is_atomic {
             flow.requests.counts.trouble().triggers
         } else {
             [0; 5]
@@ -468,6 +469,11 @@ impl Tracker {
             self.connections.moved(&self.flows, id);
         }
         let flow = self.flows.get_mut(id);
+        if is_atomic && class == Some(Class::Retransmission) {
+            let by = Trigger::of_change(&before, &flow.requests.counts.trouble().triggers);
+            self.on_atomic_again(id, psn, request.packet.time, by);
+            return class;
+        }
         // A repeated READ request shows that its response was lost.
         if request.operation == Operation::ReadRequest && class == Some(Class::Retransmission) {
             let by = Trigger::of_change(&before, &flow.requests.counts.trouble().triggers);
@@ -481,6 +487,7 @@ impl Tracker {
                 is_answered: flow.requests.was_answered(psn),
                 executed: flow.requests.executed(psn),
                 is_answered_behind: flow.requests.is_answered_behind(psn),
+                asked_before: flow.requests.asked_before(psn),
                 may_have_crossed: flow.requests.may_have_crossed_before(psn),
             };
             let (frame, time, went_back) =
@@ -498,6 +505,20 @@ impl Tracker {
             }
         }
         class
+    }
+
+    /// An atomic was requested again, and its requester went back to it for this reason: its answer was lost.
+    #[cold]
+    fn on_atomic_again(&mut self, id: FlowId, psn: Psn, time: i64, by: Option<Trigger>) {
+        if by != Some(Trigger::ImpliedNak) {
+            return;
+        }
+        let peer = self.flows.get_mut(id).peer;
+        let (flow, Some(peer)) = self.flows.two(id, peer) else { return };
+        if let Some(lost) = flow.requests.lost_result(psn, time) {
+            let lost = peer.responses.lost_result(lost);
+            flow.requests.lost_data(&lost);
+        }
     }
 
     #[inline]

@@ -369,8 +369,12 @@ fn lost_responses(flow: &Flow, peer: Option<&Flow>) -> Lost {
     let (atomics, acks) = (flow.responses.atomics(), flow.responses.acks_seen);
     if atomics > 0 {
         let unanswered = peer.map_or(u64::MAX, |peer| peer.requests.atomics_again_or_waiting());
-        losses[Place::Downstream as usize].add(0, atomics.min(unanswered));
-        losses[Place::Upstream as usize].add(0, peer.map_or(0, |_| unanswered));
+        let again = peer.map_or(u64::MAX, |peer| peer.requests.results_again_or_waiting());
+        losses[Place::Downstream as usize].add(0, atomics.min(unanswered).min(again));
+        // Each that passed the tap has one answer at most, and those that passed it were not lost before.
+        let unseen = peer.filter(|_| counts.of(Class::CaptureDuplicate) == 0);
+        let unseen = unseen.and_then(|peer| peer.requests.results_unseen()).unwrap_or(u64::MAX);
+        losses[Place::Upstream as usize].add(0, peer.map_or(0, |_| unanswered.min(unseen)));
     } else if acks == counts.packets {
         // An acknowledgement that is lost downstream leaves no trace: a later one covers its PSNs too.
         losses[Place::Downstream as usize].add(0, acks);

@@ -3,7 +3,7 @@
 use super::{
     copies::MIRROR_NS,
     on_demand::{OnDemand, quiet},
-    shadow::Shadow,
+    shadow::{Answers, Shadow},
 };
 pub(crate) use crate::report::{Evidence, Location as Place};
 use crate::{
@@ -245,6 +245,15 @@ impl Counts {
             }
     }
 
+    /// Whether packets were overtaken, damaged or recorded twice: others see another order than the tap.
+    pub(crate) fn are_untidy(&self) -> bool {
+        const UNTIDY: [Class; 5] =
+            [Class::LateOriginal, Class::Ambiguous, Class::Corrupt, Class::Trimmed, Class::CaptureDuplicate];
+        self.trouble
+            .get()
+            .is_some_and(|trouble| UNTIDY.iter().any(|&class| trouble.classes[class as usize] > 0))
+    }
+
     /// Whether no packet was wrong, surely lost, late or retransmitted.
     pub(crate) fn are_quiet(&self) -> bool {
         self.trouble.get().is_none()
@@ -271,6 +280,11 @@ impl Counts {
             Some(sum) => self.perhaps = sum,
             None => self.lost(Place::Upstream, 0, most),
         }
+    }
+
+    /// So many packets were lost [perhaps](Self::lost_perhaps).
+    pub(crate) fn perhaps(&self) -> u64 {
+        self.perhaps.into()
     }
 
     /// Not more of these packets were lost [perhaps](Self::lost_perhaps) than this.
@@ -374,13 +388,13 @@ impl Counts {
 
     /// Losses after the tap that may be lost in shadows are as many as may be by those that are known. `most` were found without
     /// regard to what was sent again.
-    pub(crate) fn cap_hidden(&mut self, most: u64, again: u64, rtt: Option<i64>) {
+    pub(crate) fn cap_hidden(&mut self, most: u64, again: u64, answers: Answers) {
         let of = |place| self.episodes_at(place);
         let shown = [Place::Downstream, Place::Unknown].map(|place| of(place).certain + of(place).likely);
         let [least, _] = self.lost_at(Place::Downstream).get();
         let losses = least.max(shown.iter().map(|&n| u64::from(n)).sum());
         let sent = self.packets.saturating_sub(self.of(Class::CaptureDuplicate));
-        if let Some(most) = self.trouble().shadow.most(most, losses, (sent, again), rtt) {
+        if let Some(most) = self.trouble().shadow.most(most, losses, (sent, again), answers) {
             self.cap(Place::Downstream, most);
         }
     }

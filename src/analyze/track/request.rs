@@ -128,6 +128,8 @@ pub(crate) struct Requests {
     pub(crate) last_progress: i64,
     /// The largest number of PSNs that were outstanding.
     reach: u64,
+    /// How often all was acknowledged: what came last before that was followed by nothing that would show its loss.
+    emptied: u32,
     pub(crate) rtt_min: Option<u32>,
     pub(crate) more: Option<Box<AnswerStats>>,
     /// Bytes of messages.
@@ -444,6 +446,14 @@ impl Requests {
             }
             Class::Retransmission => self.again(request, &step, silent, config),
             Class::Ambiguous => self.counts.ambiguous(),
+            // Whoever goes back goes on to new packets when it has repeated all.
+            Class::NewAfterGap | Class::New
+                if step.is_dropped
+                    && step.unseen > 0
+                    && self.seq.recovery_mode() == report::RecoveryMode::GoBackN =>
+            {
+                self.counts.lost(Place::Upstream, 0, step.unseen.min(self.burst()))
+            }
             Class::NewAfterGap | Class::New if step.unseen > 0 => {
                 self.lost_perhaps(1, step.unseen.min(self.burst()))
             }
@@ -588,8 +598,13 @@ impl Requests {
         {
             return;
         }
+        let is_atomic = request.operation != Operation::ReadRequest;
+        self.reads.atomics += u64::from(is_atomic);
         let end = x + request.packet.n as u64;
         // A READ beyond all others is new.
+        if end <= self.reads.end {
+            self.reads.keep_over();
+        }
         let known = match end <= self.reads.end {
             true => self.reads.list.iter_mut().rev().find(|read| read.first <= x && end <= read.end),
             false => None,
@@ -600,9 +615,12 @@ impl Requests {
             read.came_before = std::mem::take(&mut read.came);
             read.due_before = std::mem::replace(&mut read.due, end);
             read.next_before = std::mem::replace(&mut read.next, x);
+            read.over_before = std::mem::take(&mut read.over);
             let is_one = (read.first, read.end) == (x, x + 1);
+            let results = std::mem::take(&mut read.results);
             let reads = &mut *self.reads;
-            (reads.over_before, reads.again_end) = (reads.over.take(), end);
+            reads.results_again += u64::from(results);
+            reads.again_end = end;
             // Where the request is cut, what follows it tells how long it is: the last one of a pass of repetitions is followed by others again.
             let is_last = is_one && end == reads.end;
             if is_last && request.operation == Operation::ReadRequest && request.message_bytes.is_none() {
@@ -618,7 +636,8 @@ impl Requests {
                 Some(length) => Some((x, length)).filter(|_| length > 256),
             };
         }
-        let read = Read { first: x, end, time: request.packet.time, next: x, due: end, ..Read::default() };
+        let time = request.packet.time;
+        let read = Read { first: x, end, time, next: x, due: end, is_atomic, ..Read::default() };
         let last = self.reads.list.back();
         self.reads.in_disorder |= last.is_some_and(|last| last.first > x || last.end > end);
         self.reads.end = self.reads.end.max(end);

@@ -113,6 +113,11 @@ impl ResponderModel {
         self.missed
     }
 
+    /// The PSN that it expects, if it sees the packets as the tap does.
+    pub(crate) fn expected(&self) -> u64 {
+        self.expected
+    }
+
     /// One past the last PSN of the current pass.
     pub(crate) fn reached(&self) -> u64 {
         self.reached

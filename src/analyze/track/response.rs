@@ -13,7 +13,7 @@ use super::{
     push_last,
     request::{Requests, RunState},
     sequence::Sequence,
-    shadow::{AskedFor, may_be_lost},
+    shadow::{Answers, AskedFor, BEHIND, may_be_lost},
     step::{Context, Packet, Resolved, Step},
 };
 use crate::{
@@ -42,6 +42,8 @@ pub(crate) struct Responses {
     ahead: u8,
     /// Acknowledgements of atomics; [`u16::MAX`]: so many or more.
     atomics: u16,
+    /// Answers to atomics that were lost before the tap, and behind it, as the order of answers proves.
+    results_proved: [u16; 2],
     pub(crate) read: OnDemand<Data>,
 }
 
@@ -122,6 +124,8 @@ pub(crate) struct AskedAgain {
     pub(crate) executed: u64,
     /// An answer to something behind this PSN passed the tap: its requester may have noticed that it lacks this response.
     pub(crate) is_answered_behind: bool,
+    /// When it was requested before.
+    pub(crate) asked_before: i64,
     /// Its responses may have crossed this request, if a timer made its requester ask.
     pub(crate) may_have_crossed: bool,
 }
@@ -142,6 +146,8 @@ pub(crate) struct Requester {
 pub(crate) struct DataLoss {
     pub(crate) place: Place,
     pub(crate) is_sure: bool,
+    /// It was the answer to an atomic.
+    pub(crate) is_result: bool,
     /// When it passed the tap, and in which frame: the low bits of its number.
     pub(crate) sent: Option<(i64, u64)>,
 }
@@ -286,6 +292,35 @@ impl Responses {
         let Some(before) = self.acks.iter_mut().find(is_it) else { return false };
         before.is_copied |= before.vantage == ack.vantage;
         true
+    }
+
+    /// The answer to an atomic was lost. Returns what is known of that by the other answers, too.
+    pub(crate) fn lost_result(&mut self, lost: DataLoss) -> DataLoss {
+        let DataLoss { place, is_sure, .. } = lost;
+        let is_flawed = self.read.get().is_some_and(|read| read.flawed > 0 || !read.flaws.is_empty());
+        let is_sure = is_sure && !self.counts.are_untidy() && !is_flawed;
+        let proved = &mut self.results_proved[usize::from(place == Place::Downstream)];
+        let is_sure = is_sure && *proved < u16::MAX;
+        *proved += u16::from(is_sure);
+        if is_sure {
+            self.counts.prove(place);
+        } else {
+            self.counts.lost(place, 0, 1);
+        }
+        self.counts.episode(place, is_sure);
+        DataLoss { is_sure, ..lost }
+    }
+
+    /// The order of answers at the tap need not be that at their requester.
+    pub(crate) fn results_are_not_proved(&mut self) {
+        for (place, proved) in [Place::Upstream, Place::Downstream].into_iter().zip(self.results_proved) {
+            self.counts.doubt(place, proved.into());
+            for _ in 0..proved {
+                self.counts.no_episode(place, true);
+                self.counts.episode(place, false);
+            }
+        }
+        self.results_proved = [0; 2];
     }
 
     /// The acknowledgements of atomics among these responses; at most so many, where there are very many.
@@ -666,6 +701,10 @@ impl Responses {
         let is_by_loss = matches!(by, Trigger::Timeout | Trigger::ImpliedNak | Trigger::Unknown);
         // A requester that a timer made ask has seen nothing behind it. Others take nothing of that.
         let in_shadow = if by == Trigger::Timeout { 0 } else { most };
+        if by == Trigger::Timeout && before.is_some_and(|(last, _)| last == x) {
+            // It had asked for this one already, and taken nothing since.
+            self.counts.trouble_mut().shadow.hide(most.saturating_sub(1));
+        }
         if !is_by_loss || sent.is_none() {
             self.counts.trouble_mut().shadow.hide(in_shadow);
         }
@@ -680,7 +719,7 @@ impl Responses {
         };
         if is_by_loss && (x > *expected || sent.is_some_and(|sent| is_refused(sent) || is_on_its_way(sent))) {
             // The responses before it are due, or were when it came: the requester asks for this one anew, whether it came or not.
-            return Some(DataLoss { place: Place::None, is_sure: false, sent });
+            return Some(DataLoss { place: Place::None, is_sure: false, is_result: false, sent });
         }
         let is_first = x == *expected;
         *expected = x.min(*expected);
@@ -713,13 +752,13 @@ impl Responses {
                 self.counts.reordered_then_nak(true);
                 self.counts.episode(Place::None, true);
                 let sent = Some((sent.time, u64::from(sent.frame)));
-                return Some(DataLoss { place: Place::None, is_sure: true, sent });
+                return Some(DataLoss { place: Place::None, is_sure: true, is_result: false, sent });
             }
             let (has_come, is_last) = (has_come.is_some(), x >= seq.hi);
             if let Some(flaw) = self.read.flaw_of(x).filter(|_| !is_behind) {
                 // It came, and was counted.
                 self.counts.episode(flaw.place(), true);
-                return Some(DataLoss { place: flaw.place(), is_sure: true, sent: None });
+                return Some(DataLoss { place: flaw.place(), is_sure: true, is_result: false, sent: None });
             }
             let is_sure = self.read.flawed == 0 && !(has_come && is_reordered) && !is_behind;
             if is_last {
@@ -739,7 +778,7 @@ impl Responses {
             if let Some(hole) = hole.filter(|_| in_shadow > 0) {
                 self.counts.trouble_mut().shadow.before(time - hole.time);
             }
-            return Some(DataLoss { place: Place::Upstream, is_sure, sent: None });
+            return Some(DataLoss { place: Place::Upstream, is_sure, is_result: false, sent: None });
         }
         if !is_by_loss || sent.is_none() || by == Trigger::Timeout && again.may_have_crossed {
             return None;
@@ -747,16 +786,19 @@ impl Responses {
         // If packets overtake each other, one that is requested again may only have been late. A timer is long enough to tell.
         let is_in_order = !is_reordered || by == Trigger::Timeout;
         // A requester that has the responses before it lacks this one; so does one that saw a later one.
-        let is_sure = is_in_order && !is_behind && (again.is_from_within || by == Trigger::ImpliedNak);
+        // Nor does it lack what crossed the request before this one, and is not answered since.
+        let has_crossed = sent.is_some_and(|(at, _)| at < again.asked_before);
+        let is_sure =
+            is_in_order && !is_behind && !has_crossed && (again.is_from_within || by == Trigger::ImpliedNak);
         if is_sure {
             self.counts.prove(Place::Downstream);
         }
         if in_shadow > 0 {
-            let after = [x + 1, x + 2].map(|x| self.read.seq.ring.get(x).map(|sent| time - sent.time));
+            let after = BEHIND.map(|n| self.read.seq.ring.get(x + n).map(|sent| time - sent.time));
             self.counts.trouble_mut().shadow.after(AskedFor { after, behind: in_shadow - 1 });
         }
         self.counts.episode(Place::Downstream, is_sure);
-        Some(DataLoss { place: Place::Downstream, is_sure, sent })
+        Some(DataLoss { place: Place::Downstream, is_sure, is_result: false, sent })
     }
 
     /// The capture is over: decides what is undecided.
@@ -821,7 +863,7 @@ impl Responses {
             && !self.read.seq.is_sparse()
             && !config.is_coarse
         {
-            self.counts.cap_hidden(shown, again, reaction);
+            self.counts.cap_hidden(shown, again, Answers { shortest: reaction, usual: None });
         }
         // With them, requests may be missing, and then their responses are no jumps.
         let jumps = if open > 0 { self.read.seq.rare.jumps.psns() } else { 0 };
@@ -880,8 +922,7 @@ impl Responses {
 fn asked_for(requests: &Requests, gap: Range<u64>) -> impl Iterator<Item = Range<u64>> + '_ {
     let start = requests.seq.unwrap(Psn(gap.start as u32 & (Psn::SPACE - 1)));
     let shift = gap.start as i64 - start as i64;
-    // An answered request of one PSN is an atomic. Its answer is among the acknowledgements.
-    let open = requests.reads_from(start).filter(|read| !read.is_answered_alone());
+    let open = requests.reads_from(start).filter(|read| !read.awaits_no_data());
     open.filter_map(move |read| {
         let first = read.first.wrapping_add_signed(shift).max(gap.start);
         let end = read.end.wrapping_add_signed(shift).min(gap.end);

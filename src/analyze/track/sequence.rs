@@ -567,6 +567,10 @@ impl Sequence {
             asked: context.was_asked,
             was_trimmed: context.was_trimmed,
             is_in_pass: self.in_pass && x >= self.cur && self.rare.pass_began.1 >= hole.time,
+            was_left_out: self.rare.pass_holes.get(x).is_some(),
+            silent: p.time - self.last_time,
+            unseen: unseen(p.id, context.ids),
+            is_next_sent: is_next_sent(p.id, context.ids),
             ..Resolved::of(p, Class::Ambiguous).fill
         };
         if self.rare.pending.last().is_some_and(|last| x < last.end) {
@@ -652,8 +656,10 @@ impl Sequence {
             let (waited, answered) = (p.time - context.last_progress, context.last_progress - self.last_time);
             let is_silent = is_silent && (context.rtt_min.is_some() || waited >= answered);
             step.timed_out = is_silent && context.has_timed_out(x, p.time);
-            // PSNs that were acknowledged meanwhile need not be retransmitted.
-            step.left_out = self.cur.max(context.una)..x;
+            // PSNs that were acknowledged meanwhile need not be retransmitted. Who repeats what is acknowledged does not know of that yet, or lacks the
+            // response to a READ before it.
+            let knows = x >= context.una || self.recovery_mode() != RecoveryMode::GoBackN;
+            step.left_out = if knows { self.cur.max(context.una)..x } else { self.cur..x };
             self.rare.pass_holes.push(step.left_out.clone(), p.time, p.id);
             (self.cur, self.in_pass) = (end, true);
         } else {
@@ -662,7 +668,7 @@ impl Sequence {
             let rare = &mut *self.rare;
             step.skipped = rare.pass_holes.take() + std::mem::take(&mut rare.pass_holes_left);
             step.unseen = unseen(p.id, context.ids);
-            step.is_next_sent = p.id.is_some_and(|id| context.ids.counts_up() && context.ids.ahead(id) == 1);
+            step.is_next_sent = is_next_sent(p.id, context.ids);
             self.go_back(x, p.time);
             (self.cur, self.in_pass) = (end, true);
         }
@@ -776,6 +782,7 @@ impl Sequence {
         // The packet behind them comes again, and not as the next one of a pass before: no packet that was only late is followed so.
         let rewinds = matches!(next, Next::Seen(x) if x == last.end && !(self.in_pass && x == self.cur));
         let pending = std::mem::take(&mut self.rare.pending);
+        let mut begins = false;
         for &fill in &pending {
             let (class, evidence) =
                 match self.decide(&fill, &first, (goes_on, rewinds), matches!(next, Next::End), context) {
@@ -799,6 +806,9 @@ impl Sequence {
                     sent.flags |= RETRANSMITTED;
                 }
                 went_back = !self.in_pass || fill.x < self.cur;
+                // The repetition in the pass before was lost, too.
+                begins |= went_back;
+                self.rare.pass_holes_left += u64::from(begins && fill.was_left_out);
                 if goes_on {
                     if went_back {
                         let rare = &mut *self.rare;
@@ -970,6 +980,11 @@ pub(crate) fn unseen(id: Option<u16>, ids: &IdOrder) -> u64 {
         Some(id) if ids.counts_up() => (ids.ahead(id) as i64 - 1).max(0) as u64,
         _ => 0,
     }
+}
+
+/// Whether its sender sent nothing since the newest identification.
+fn is_next_sent(id: Option<u16>, ids: &IdOrder) -> bool {
+    id.is_some_and(|id| ids.counts_up() && ids.ahead(id) == 1)
 }
 
 fn late_if(is_late: bool) -> Class {

@@ -27,10 +27,46 @@ heap! { Shadow { asked } AskedFor {} }
 /// A packet that had passed the tap, and that the receiver asked for.
 #[derive(Clone, Copy, Debug, Default, crate::stored::Stored)]
 pub(crate) struct AskedFor {
-    /// So many nanoseconds after the two packets behind it.
-    pub(crate) after: [Option<i64>; 2],
+    /// So many nanoseconds after those of the packets behind it that [`BEHIND`] names.
+    pub(crate) after: [Option<i64>; BEHIND.len()],
     /// So many packets behind it may be lost with it.
     pub(crate) behind: u64,
+}
+
+/// The packets behind a lost one of which it is kept when they passed: the first, the second, and so on.
+pub(crate) const BEHIND: [u64; 6] = [1, 2, 3, 5, 9, 17];
+
+/// How soon a receiver answers.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Answers {
+    /// At best.
+    pub(crate) shortest: Option<i64>,
+    /// So much later than that in the median, where answers wait for nothing.
+    pub(crate) usual: Option<i64>,
+}
+
+impl AskedFor {
+    /// So many packets behind the lost one may be lost as well, if it is the first one that arrived that makes the receiver ask, and it asks so
+    /// soon at best: those before the last one that passed early enough.
+    fn in_doubt(&self, fastest: Option<i64>) -> u64 {
+        let [Some(mut before), ..] = self.after else { return self.behind };
+        let mut early = 1;
+        for (at, (n, after)) in BEHIND.into_iter().zip(self.after).enumerate() {
+            // What is behind the packets of this pass passed with the one before.
+            let is_late = after.is_some_and(|ns| ns > before || fastest.is_some_and(|fastest| ns < fastest));
+            if n > self.behind + 1 || is_late {
+                break;
+            }
+            (early, before) = (at + 1, after.unwrap_or(before));
+        }
+        BEHIND.get(early.max(1)).map_or(self.behind, |next| self.behind.min(next - 2))
+    }
+
+    /// From one packet behind it to the next, in nanoseconds.
+    fn spacing(&self) -> Option<i64> {
+        let [first, second, ..] = self.after;
+        first.zip(second).map(|(first, second)| first - second).filter(|&ns| ns > 0)
+    }
 }
 
 impl Shadow {
@@ -73,18 +109,8 @@ impl Shadow {
         confirmed(&times)
     }
 
-    /// The most packets that were lost behind the tap: those of `most` that are in no shadow, and of those in shadows as many as
-    /// [`may_be_lost`]. `None` where losses come in clumps, or nothing is known of that: then any of them may be lost.
-    ///
-    /// `losses` were seen among `sent` packets, of which `again` are not known to have arrived. A receiver answers in `rtt` at best, if
-    /// that is known otherwise.
-    pub(crate) fn most(
-        &self,
-        most: u64,
-        losses: u64,
-        (sent, again): (u64, u64),
-        rtt: Option<i64>,
-    ) -> Option<u64> {
+    /// The shortest time in which the receiver asks, if that is known.
+    fn fastest(&self, rtt: Option<i64>) -> Option<i64> {
         /// Losses of which one is followed by a packet that arrived: the times to the question for them are not equal by chance.
         const SOME: u32 = 2;
         let own = self.own();
@@ -92,20 +118,65 @@ impl Shadow {
         // Nobody answers in much less than a round trip: such a question was for another loss.
         let before = confirmed(&before).filter(|&ns| rtt.is_none_or(|rtt| 2 * ns > rtt));
         let by_rtt = || rtt.map(|rtt| own.map_or(rtt, |own| own.min(rtt)));
-        let fastest = before.or_else(by_rtt).or(own.filter(|_| self.losses >= SOME));
-        // It asks when the first packet arrives: the second one passed too shortly before to be that.
-        let is_too_near = |ns| fastest.is_some_and(|fastest| ns < fastest);
-        let is_alone = |asked: &&AskedFor| asked.after[0].is_some() && asked.after[1].is_none_or(is_too_near);
-        let alone = self.asked.iter().filter(is_alone).count();
-        if (self.asked.len() - alone) * 4 > self.asked.len() {
+        before.or_else(by_rtt).or(own.filter(|_| self.losses >= SOME))
+    }
+
+    /// The most packets that were lost behind the tap: those of `most` that are in no shadow, and of those in shadows as many as
+    /// [`may_be_lost`]. `None` where nothing is known of that: then any of them may be lost.
+    ///
+    /// `losses` were seen among `sent` packets, of which `again` are not known to have arrived.
+    pub(crate) fn most(
+        &self,
+        most: u64,
+        losses: u64,
+        (sent, again): (u64, u64),
+        answers: Answers,
+    ) -> Option<u64> {
+        let fastest = self.fastest(answers.shortest);
+        if fastest.is_none() && !self.asked.is_empty() {
             return None;
         }
-        let shadows: u64 = self.asked.iter().filter(is_alone).map(|asked| asked.behind).sum();
-        let hidden = self.hidden.saturating_add(shadows);
+        let kept = self.asked.len() as u64;
+        let in_doubt: u64 = self.asked.iter().map(|asked| asked.in_doubt(fastest)).sum();
+        let in_doubt = in_doubt.min(self.by_delays(fastest, answers).unwrap_or(u64::MAX));
+        let behind: u64 = self.asked.iter().map(|asked| asked.behind).sum();
+        let hidden = self.hidden.saturating_add(behind.saturating_sub(in_doubt));
         let open = most.saturating_sub(hidden).saturating_add(self.unanswered);
         let hidden = hidden.max(again);
         let may_be = may_be_lost(hidden, losses.max(self.losses.into()), sent.saturating_sub(hidden))?;
-        Some(open.saturating_add(may_be))
+        // Where one comes with others, so may those that are hidden.
+        let clump = match in_doubt * 4 > kept {
+            true => 1.0 + in_doubt as f64 / kept as f64,
+            false => 1.0,
+        };
+        let may_be = (may_be as f64 * clump).ceil() as u64;
+        Some(open.saturating_add(may_be.min(hidden)))
+    }
+
+    /// The most packets that were lost with those that were asked for, by how much later these were asked for than answers come otherwise.
+    /// `None` where that is not known well enough.
+    fn by_delays(&self, fastest: Option<i64>, Answers { usual, .. }: Answers) -> Option<u64> {
+        /// Of fewer, the mean tells little.
+        const ENOUGH: usize = 8;
+        /// A normal distribution is so many standard deviations above its mean with a chance of one in two thousand.
+        const DEVIATIONS: f64 = 3.3;
+        let (fastest, usual) = fastest.zip(usual)?;
+        let times =
+            || self.asked.iter().filter_map(|asked| asked.after[0]).map(|ns| (ns - fastest).max(0) as f64);
+        let mut spacings: Vec<i64> = self.asked.iter().filter_map(AskedFor::spacing).collect();
+        spacings.sort_unstable();
+        let spacing = *spacings.get(spacings.len() / 4)? as f64;
+        let n = times().count();
+        if n < ENOUGH || n < self.asked.len() {
+            return None;
+        }
+        let n = n as f64;
+        let mean = times().sum::<f64>() / n;
+        let variance = times().map(|ns| (ns - mean).powi(2)).sum::<f64>() / (n - 1.0);
+        // Of few samples, the deviation is not known well either.
+        let error = DEVIATIONS * (1.0 + 4.0 / n) * (variance / n).sqrt();
+        let later = (mean - usual as f64).max(0.0) + error;
+        Some((n * later / spacing).ceil() as u64)
     }
 }
 

@@ -148,6 +148,14 @@ pub(crate) struct GapFill {
     pub(super) is_in_pass: bool,
     /// It is the next packet of a pass of repetitions: neither a silence nor a NAK for it came since the packet before.
     pub(crate) goes_on: bool,
+    /// A pass of repetitions had left it out.
+    pub(super) was_left_out: bool,
+    /// So many nanoseconds after the packet before it.
+    pub(crate) silent: i64,
+    /// See [`Step::unseen`].
+    pub(crate) unseen: u64,
+    /// See [`Step::is_next_sent`].
+    pub(crate) is_next_sent: bool,
 }
 
 impl GapFill {

@@ -104,6 +104,11 @@ impl Requests {
             return;
         }
         self.time_ack(x, response.time, config);
+        if let Some(suspect) = self.trouble.get().and_then(|trouble| trouble.suspect)
+            && x >= suspect.x
+        {
+            self.note_lacked(x, response.time);
+        }
         if let Some(suspect) = self.trouble.get_mut().and_then(|trouble| trouble.suspect.as_mut()) {
             if x >= suspect.x && x < suspect.end {
                 suspect.acks += 1;
@@ -138,6 +143,9 @@ impl Requests {
         }
         if self.trouble.get().is_some_and(|trouble| trouble.lost_behind.is_some()) {
             self.judge_lost_behind(una, time);
+        }
+        if self.trouble.get().is_some_and(|trouble| trouble.lacked.is_some()) {
+            self.judge_lacked(una, time);
         }
         self.go_to(una, time);
         self.complete_before(una, time, config);
@@ -181,6 +189,7 @@ impl Requests {
     #[inline(always)]
     pub(crate) fn go_to(&mut self, una: u64, time: i64) {
         self.reach = self.reach.max(self.seq.hi.saturating_sub(self.una.max(self.seq.base)));
+        self.emptied = self.emptied.wrapping_add((una >= self.seq.hi).into());
         self.una = una;
         self.last_progress = time;
     }
@@ -374,7 +383,10 @@ impl Requests {
             }
             return;
         };
+        let is_result = response.operation == Operation::AtomicAcknowledge;
+        reads.results += u64::from(is_result);
         let read = &mut reads.list[at];
+        read.results += u32::from(is_result);
         let (sent, retried) = (read.time, read.retried);
         let mut first = None;
         let mut is_last = false;

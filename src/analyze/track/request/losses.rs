@@ -15,7 +15,8 @@ use crate::{
         track::{
             class::{Episodes, Evidence, Place},
             push_last,
-            shadow::may_be_lost,
+            response::DataLoss,
+            shadow::{Answers, may_be_lost},
             step::{SHORTEST_TIMEOUT_NS, Step},
         },
     },
@@ -86,12 +87,12 @@ impl Requests {
         read.map_or(x + 1, |read| read.end.max(x + 1))
     }
 
-    /// The sender went back to `x` at this time, after a silence of so many nanoseconds: it may have sent packets meanwhile, none of which the tap saw.
-    /// They are the end of the burst, and the first packets that it repeats. As many as were ever outstanding, at most, and as fit into
+    /// The sender went back to `x`, from packets before `hi`, at this time, after a silence of so many nanoseconds: it may have sent packets
+    /// meanwhile, none of which the tap saw. They are the end of the burst, and the first packets that it repeats. As many as were ever outstanding, at most, and as fit into
     /// that time; and as identifications were skipped: `most`, if any were.
     pub(super) fn sent_unseen(
         &mut self,
-        x: u64,
+        (x, hi): (u64, u64),
         (time, silent): (i64, i64),
         most: Option<u64>,
         config: &TrackConfig,
@@ -108,7 +109,6 @@ impl Requests {
         let una = asked.map(|asked| asked.una).filter(|&una| una > 0).unwrap_or(self.una);
         let asked = asked.filter(|asked| asked.x < x);
         let repeated = asked.map_or(0, |asked| self.packets_in(asked.x..x));
-        let hi = self.seq.hi;
         let rest = match una {
             0 => MOST,
             _ => self.most_packets(self.reach.saturating_sub(hi.saturating_sub(una))),
@@ -129,8 +129,14 @@ impl Requests {
         self.trouble.tails.add(Tail { hi, most: rest, is_asked, unanswered }, hi - x.min(hi));
         let room = fit - rest;
         match asked_for_it {
-            true => self.trouble.repeated_unseen += repeated.min(room),
-            false => self.waited(Wait { ns: silent, outstanding, room, since_seen: true }, config),
+            // As many as fit: of the tail, it is not known that there was one.
+            true => self.trouble.repeated_unseen += repeated.min(fit),
+            false => {
+                // It goes back to the first one that is not acknowledged.
+                let repeated = if una > 0 { self.packets_in(una..x.max(una)) } else { 0 };
+                self.trouble.repeated_unseen += repeated.min(fit);
+                self.waited(Wait { ns: silent, outstanding, room, since_seen: true }, config);
+            }
         }
         // Where no answer shows, it may go back since the repetition of this packet was lost.
         let lost_again = u64::from(self.acks_seen == 0);
@@ -301,7 +307,7 @@ impl Requests {
             false => timed,
         };
         let asked = match is_whole {
-            true => trouble.tails.may_be_lost(asked, losses, self.counts.packets),
+            true => trouble.tails.may_be_lost_by_questions(asked, losses, self.counts.packets),
             false => asked,
         };
         self.counts.lost(Place::Upstream, 0, timed.saturating_add(asked));
@@ -584,17 +590,45 @@ impl Requests {
         again.iter().sum::<u64>().saturating_sub(others).saturating_add(outstanding)
     }
 
+    /// So many answers to atomics passed the tap, and their requester asked again, or still may: it has sent little since.
+    pub(crate) fn results_again_or_waiting(&self) -> u64 {
+        let Some(reads) = self.reads.get() else { return 0 };
+        let since = self.seq.last_time - self.rtt_min.map_or(START_NS, i64::from);
+        let may_ask = |read: &&Read| read.is_atomic && read.results > 0 && read.came > since;
+        let waiting: u64 = reads.list.iter().filter(may_ask).map(|read| u64::from(read.results)).sum();
+        let outstanding = self.packets_in(self.una..self.seq.hi.max(self.una)).min(self.counts.packets);
+        reads.results_again.saturating_add(waiting).saturating_add(outstanding)
+    }
+
+    /// So many requests for atomics passed the tap, and no answer to them did. `None` where more may have passed.
+    pub(crate) fn results_unseen(&self) -> Option<u64> {
+        let is_whole =
+            self.missed() == 0 && self.seq.rare.holes.psns() == 0 && self.counts.of(Class::Resync) == 0;
+        let reads = self.reads.get().filter(|_| is_whole)?;
+        Some(reads.atomics.saturating_sub(reads.results))
+    }
+
     /// What is behind a lost packet was perhaps lost with it: as many as that are likely at all, where the capture has all, with times. So
     /// many losses show: `shown`.
     fn bound_hidden(&mut self, shown: u64, config: &TrackConfig) {
         if self.shows_losses(config) {
             // Where NAKs made it go back, their shadows are all that is not known to have arrived.
-            self.counts.cap_hidden(shown, self.unasked(|_| true), self.rtt_min.map(i64::from));
+            self.counts.cap_hidden(shown, self.unasked(|_| true), self.answers());
         }
     }
 
-    /// A packet behind a silence may be the repetition of one that was lost before the tap with nothing behind it. That happens as often as
-    /// packets are lost that others follow, whose loss shows.
+    /// How soon it is answered. Where messages are acknowledged together, their acknowledgements wait for each other.
+    fn answers(&self) -> Answers {
+        /// Of fewer, the median tells little.
+        const ENOUGH: u64 = 32;
+        let of_acks = self.more.as_ref().and_then(|more| more.ack_rtt.all().summary());
+        let of_acks = of_acks.filter(|of| of.count >= ENOUGH && self.acks_not_seen * 16 <= of.count);
+        let usual = of_acks.map(|of| (of.p50 - of.min) as i64);
+        Answers { shortest: self.rtt_min.map(i64::from), usual }
+    }
+
+    /// A packet behind a silence may be the repetition of one that was lost before the tap with nothing behind it. Of those that nothing follows, as
+    /// many are lost as of those that others follow, whose loss shows. A silence may be the effect: how many there are tells nothing.
     fn bound_silences(&mut self, config: &TrackConfig) {
         let silences = u64::from(self.silences);
         if silences == 0 || !self.shows_losses(config) || self.loses_bursts() {
@@ -604,12 +638,20 @@ impl Requests {
         let timeouts = u64::from(self.counts.trouble().triggers[Trigger::Timeout as usize]);
         let [least, _] = self.counts.lost_at(Place::Upstream).get();
         let losses = least.max(u64::from(certain) + u64::from(likely)).max(timeouts);
-        let followed = self.counts.packets.saturating_sub(silences);
+        let last = silences.max(self.emptied.into()).min(self.counts.packets);
+        let followed = self.counts.packets - last;
         let most = match self.trouble.get() {
-            Some(trouble) => trouble.tails.may_be_lost(silences, losses, followed),
-            None => may_be_lost(silences, losses, followed).unwrap_or(silences),
+            Some(trouble) => trouble.tails.may_be_lost(last, losses, followed),
+            None => may_be_lost(last, losses, followed).unwrap_or(last),
         };
         self.counts.cap_perhaps(most);
+        // Where most are followed by nothing, so is what comes again: it may be lost again, in the same silence.
+        if last * 2 > self.counts.packets {
+            let perhaps = self.counts.perhaps();
+            let known = self.counts.packets.saturating_sub(perhaps);
+            let again = may_be_lost(perhaps, perhaps, known).unwrap_or(perhaps);
+            self.counts.lost(Place::Upstream, 0, again);
+        }
     }
 
     /// Whether more losses show by timers than by what came behind a lost packet.
@@ -645,7 +687,14 @@ impl Requests {
     pub(crate) fn passed_over(&self, psn: Psn) -> Option<i64> {
         let reads = self.reads.get()?;
         let read = reads.list.get(reads.place(self.seq.unwrap(psn))?)?;
-        reads.over_before.filter(|&over| read.again_before > 0 && over > read.again_before)
+        Some(read.over_before).filter(|&over| read.again_before > 0 && over > read.again_before)
+    }
+
+    /// When the READ that was just requested again was requested before.
+    pub(crate) fn asked_before(&self, psn: Psn) -> i64 {
+        let x = self.seq.unwrap(psn);
+        let read = self.reads.get().and_then(|reads| reads.list.get(reads.place(x)?));
+        read.map_or(0, |read| read.time.max(read.again_before))
     }
 
     /// Whether a response to the READ that was just requested again from this PSN on passed the tap since it was last requested.
@@ -665,6 +714,35 @@ impl Requests {
         let is_first = read.again_before == 0 && !read.answered && self.seq.unwrap(psn) == read.first;
         let is_executed = is_first && (self.una >= read.end || reads.is_answered_behind(read));
         if is_executed { read.end - read.first } else { 0 }
+    }
+
+    /// Where the answer was lost to the atomic that was just requested again, since an answer to what is behind it came: answers come in order.
+    /// `None` if that is not known.
+    pub(crate) fn lost_result(&self, psn: Psn, time: i64) -> Option<DataLoss> {
+        let x = self.seq.unwrap(psn);
+        let reads = self.reads.get()?;
+        let at = reads.place(x)?;
+        let read = reads.list.get(at).filter(|read| (read.first, read.end) == (x, x + 1))?;
+        let came = Some(read.came_before).filter(|&came| came > 0);
+        let is_tidy = !self.is_apart() && !self.is_untidy() && self.is_answered_behind(psn);
+        let reaction = self.fastest_reaction().unwrap_or(0);
+        match came {
+            // It asks for what it had not got when an answer from behind it came, and that had passed the tap before.
+            Some(came) => {
+                let is_passed_over = reads.last_time > came || reads.acked.1 > came;
+                // Nor had it refused it, for lack of one before, or asked before it came.
+                let before = at.checked_sub(1).and_then(|at| reads.list.get(at));
+                let is_refused = before.is_some_and(|before| before.came.max(before.came_before) > came);
+                let was_over = (1..came).contains(&read.over_before);
+                let is_due = is_passed_over && !is_refused && !was_over;
+                let is_sure = is_tidy && is_due && time - came >= reaction - reaction / 4;
+                Some(DataLoss { place: Place::Downstream, is_sure, is_result: true, sent: None })
+            }
+            None if read.again_before == 0 && !read.answered => {
+                Some(DataLoss { place: Place::Upstream, is_sure: is_tidy, is_result: true, sent: None })
+            }
+            None => None,
+        }
     }
 
     /// Whether an answer to anything behind this PSN passed the tap.
@@ -690,6 +768,18 @@ impl Requests {
     pub(crate) fn is_reordered(&self) -> bool {
         self.counts.of(Class::LateOriginal) > 0
             || self.trouble.get().is_some_and(|trouble| trouble.late_behind > 0)
+    }
+
+    /// Whether packets of it were overtaken, damaged or recorded twice.
+    pub(crate) fn is_untidy(&self) -> bool {
+        self.is_reordered() || self.counts.are_untidy()
+    }
+
+    /// Losses of the answers to atomics are not proved.
+    pub(crate) fn results_are_not_proved(&mut self) {
+        let recovery = self.more.as_mut().and_then(|more| more.recovery.get_mut());
+        let episodes = recovery.into_iter().flat_map(|recovery| &mut recovery.episodes);
+        episodes.filter(|episode| episode.is_of_result).for_each(|episode| episode.certain = false);
     }
 
     /// The responses that READs from this PSN on may have.

@@ -26,18 +26,25 @@ pub(crate) struct Read {
     pub(super) ended: bool,
     pub(super) complete: bool,
     pub(super) retried: bool,
+    pub(super) is_atomic: bool,
+    /// Answers to an atomic since it was last requested.
+    pub(super) results: u32,
     /// When it was requested again, and before that.
     pub(super) again: i64,
     pub(super) again_before: i64,
     /// One past the last PSN that its latest request asked for, and the one before that.
     pub(super) due: u64,
     pub(super) due_before: u64,
+    /// When the first acknowledgement since it was last requested again passed the tap, of what is behind it; and that of the time before. 0: none
+    /// did.
+    pub(super) over: i64,
+    pub(super) over_before: i64,
 }
 
 impl Read {
-    /// Whether it has a single PSN, and an answer.
-    pub(crate) fn is_answered_alone(&self) -> bool {
-        self.answered && self.end - self.first == 1
+    /// Whether none of the data to come is of it: it is an atomic, whose answer is among the acknowledgements, or has its only response.
+    pub(crate) fn awaits_no_data(&self) -> bool {
+        self.is_atomic || self.answered && self.end - self.first == 1
     }
 
     /// Whether a response with this PSN belongs to it.
@@ -60,9 +67,8 @@ pub(super) struct Reads {
     pub(super) last_time: i64,
     /// The PSN of the last acknowledgement, and when it passed the tap.
     pub(super) acked: (u64, i64),
-    /// The first acknowledgement since a READ was last requested again, of what is behind it; and that of the time before.
+    /// The first acknowledgement since a READ was last requested again, of what is behind it.
     pub(super) over: Option<i64>,
-    pub(super) over_before: Option<i64>,
     /// One past the last PSN of the READ that was last requested again.
     pub(super) again_end: u64,
     /// Where many responses are late, twice the time by which they are.
@@ -71,6 +77,11 @@ pub(super) struct Reads {
     pub(super) unasked: bool,
     /// The length of one was cut off.
     pub(super) any_cut: bool,
+    /// Requests for atomics, each as often as it came, and answers to them.
+    pub(super) atomics: u64,
+    pub(super) results: u64,
+    /// Answers to those that were requested again after them.
+    pub(super) results_again: u64,
     /// A READ whose number of PSNs is a guess, and its length.
     pub(super) guess: Option<(u64, u32)>,
 }
@@ -94,6 +105,15 @@ impl Reads {
     /// Whether a READ that comes after this one was answered.
     pub(super) fn is_answered_behind(&self, read: &Read) -> bool {
         self.from(read.end).any(|later| later.first >= read.end && later.answered)
+    }
+
+    /// One of them is requested again: the acknowledgement of what is behind the last one that was is of those before it, too.
+    pub(super) fn keep_over(&mut self) {
+        let Some(over) = self.over.take() else { return };
+        let end = self.again_end;
+        let is_over =
+            |read: &&mut Read| read.over == 0 && read.end <= end && read.time.max(read.again) < over;
+        self.list.iter_mut().filter(is_over).for_each(|read| read.over = over);
     }
 
     /// The READs that do not end before this PSN, and perhaps others.

@@ -26,7 +26,7 @@ use crate::{
             response::DataLoss,
             ring::{RETRANSMITTED, SENT_AGAIN},
             sequence::FEW_BEHIND,
-            shadow::AskedFor,
+            shadow::{AskedFor, BEHIND},
             step::{GapFill, Resolved, SHORTEST_TIMEOUT_NS, Step},
         },
     },
@@ -73,6 +73,8 @@ pub(crate) struct Episode {
     pub(crate) certain: bool,
     /// What was lost is the response of a READ that is requested again: a packet of the opposite flow.
     pub(crate) is_of_data: bool,
+    /// It is the answer to an atomic.
+    pub(crate) is_of_result: bool,
     /// The responder lacked it for longer than packets are late, and acknowledged it after the retransmission: for how long, beyond a
     /// round trip.
     pub(crate) lacked_ns: Option<i64>,
@@ -116,6 +118,7 @@ impl Episode {
             place: Some(Place::Upstream),
             certain: false,
             is_of_data: false,
+            is_of_result: false,
             lacked_ns: None,
             is_last: false,
             is_of_read: false,
@@ -169,6 +172,20 @@ pub(crate) struct Suspect {
     pub(crate) was_asked: bool,
     pub(crate) acks: u32,
     pub(crate) time: i64,
+    /// One past the highest PSN then, and one past those that the responder had, if it had all that passed the tap.
+    pub(crate) hi: u64,
+    pub(crate) had: u64,
+}
+
+/// A packet that the responder still lacked when a timer had expired: it acknowledged those before it, or the repetition of the one before it.
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
+pub(crate) struct Lacked {
+    pub(crate) x: u64,
+    /// The packet that the sender went back to, and when.
+    pub(crate) first: u64,
+    pub(crate) since: i64,
+    /// The originals before this packet had arrived. Otherwise one of them may have been lost instead.
+    pub(crate) is_it: bool,
 }
 
 /// The undecided state of a flow that had trouble.
@@ -183,6 +200,7 @@ pub(crate) struct Trouble {
     /// Repeated packets that may be capture duplicates.
     pub(crate) repeated: Repetitions<Request>,
     pub(crate) suspect: Option<Suspect>,
+    pub(crate) lacked: Option<Lacked>,
     /// How often the sender went back to the same PSN, and how often the responder was not ready for it.
     pub(super) tries: Option<Tries>,
     pub(super) refusals: Refusals,
@@ -365,6 +383,11 @@ impl Requests {
             let is_sure = is_sure && (is_reason || !fill.may_be_of_capture(is_named));
             self.trouble.sure_by_order += u64::from(is_sure && is_again && flaw.is_none() && !is_reason);
             verdict.count(&mut self.counts, is_sure as u64, (is_again && flaw.is_none()) as u64);
+            if is_again && verdict.went_back && !fill.is_next_sent {
+                let most = Some(fill.unseen).filter(|&unseen| unseen > 0);
+                let hi = fill.x + u64::from(fill.extent);
+                self.sent_unseen((fill.x, hi), (fill.time, fill.silent), most, config);
+            }
             if is_again {
                 // It may have been sent again before, and lost again.
                 let asked = nak.map_or(fill.hole_time, |nak| nak.time);
@@ -472,7 +495,7 @@ impl Requests {
         } else if !step.is_next_sent {
             // Identifications of one flow alone tell how many packets were sent; those of others are among them, where they have one counter.
             let most = Some(step.unseen).filter(|&unseen| unseen > 0);
-            self.sent_unseen(x, (p.time, silent), most, config);
+            self.sent_unseen((x, self.seq.hi), (p.time, silent), most, config);
         }
         if let Some(lost) = self.trouble.get_mut().and_then(|trouble| trouble.lost_behind.as_mut())
             && lost.x == x
@@ -605,8 +628,13 @@ impl Requests {
             |rtt: u32| seen.saturating_add(i64::from(rtt) * 3 / 4).saturating_add(latest.min(rtt.into()));
         let is_too_soon = is_repeated && self.rtt_min.is_some_and(|rtt| time < answered(rtt));
         let was_again = is_repeated && self.rtt_min.is_some_and(|rtt| time - seen < 2 * i64::from(rtt));
-        let next = self.next_packet(x);
-        let after = [next, self.next_packet(next)].map(|x| self.seq.ring.get(x).map(|sent| time - sent.time));
+        let mut behind = (0, x);
+        let after = BEHIND.map(|n| {
+            while behind.0 < n {
+                behind = (behind.0 + 1, self.next_packet(behind.1));
+            }
+            self.seq.ring.get(behind.1).map(|sent| time - sent.time)
+        });
         let asked = AskedFor { after, behind: most.saturating_sub(1) };
         // Where those around it are repeated since, so is it, and that was lost before the tap, or is still to come.
         let is_last = !self.is_due_in_pass(x, seen);
@@ -735,11 +763,12 @@ impl Requests {
     }
 
     /// The READ that was just sent again had been sent again because its response was lost.
-    pub(crate) fn lost_data(&mut self, &DataLoss { place, is_sure, sent }: &DataLoss) {
+    pub(crate) fn lost_data(&mut self, &DataLoss { place, is_sure, is_result, sent }: &DataLoss) {
         let Some(more) = self.more.as_mut().and_then(|more| more.recovery.get_mut()) else { return };
         let Some(episode) = more.episodes.last_mut() else { return };
         self.counts.no_episode(episode.place.unwrap_or_default(), episode.certain);
         (episode.place, episode.certain, episode.is_of_data) = (Some(place), is_sure, true);
+        episode.is_of_result = is_result;
         (episode.original_time, episode.original_frame) = sent.unzip();
     }
 
@@ -816,6 +845,7 @@ impl Requests {
             place,
             certain,
             is_of_data: false,
+            is_of_result: false,
             lacked_ns: None,
             is_last: false,
             is_of_read,
@@ -1195,7 +1225,8 @@ impl Requests {
         self.judge_suspect();
         let last = self.more.as_ref().and_then(|more| more.recovery().episodes.last());
         let was_asked = last.is_some_and(|last| last.x == x && last.nak_frame.is_some());
-        self.trouble.suspect = Some(Suspect { x, end, was_asked, acks: 0, time });
+        let (hi, had) = (self.seq.hi, self.responder.expected());
+        self.trouble.suspect = Some(Suspect { x, end, was_asked, acks: 0, time, hi, had });
     }
 
     pub(crate) fn judge_suspect(&mut self) {
@@ -1223,12 +1254,66 @@ impl Requests {
         // A receiver that keeps early packets may acknowledge more than was retransmitted. That READs arrived does not tell whether their data did.
         if self.is_read(suspect.x) {
             self.judge_suspect();
-        } else if soon || x >= self.seq.cur && self.seq.recovery_mode() == report::RecoveryMode::GoBackN {
+        } else if soon || x >= self.seq.cur && self.goes_back() {
             self.trouble.suspect = None;
             self.counts.lost(Place::AckPath, 0, 1);
             self.now_known(suspect.x, Place::Unknown, (Place::AckPath, false));
+            // Those behind had not.
+            let lacked = self.packets_in(x + 1..suspect.hi.max(x + 1));
+            self.counts.lost(Place::Downstream, 0, lacked);
         } else {
             self.judge_suspect();
+        }
+    }
+
+    /// After a timeout, the responder acknowledges less than had passed the tap before: it lacks the next packet, which had passed long ago, or
+    /// lacked one before it until that came again. Whoever takes packets in order acknowledges all that it has when it gets one again.
+    #[cold]
+    pub(super) fn note_lacked(&mut self, x: u64, time: i64) {
+        let Some((suspect, rtt)) = self.trouble.get().and_then(|trouble| trouble.suspect).zip(self.rtt_min)
+        else {
+            return;
+        };
+        let waited = time - suspect.time;
+        // It is the answer to a repetition, and as soon as answers are: nothing waits on its way.
+        let is_answer = waited >= i64::from(rtt) * 3 / 4 && waited <= self.thrice_rtt.max(2 * i64::from(rtt));
+        if x + 1 >= suspect.had || !is_answer || self.trouble.lacked.is_some() || self.is_read(suspect.x) {
+            return;
+        }
+        let is_it = x >= self.seq.cur;
+        self.trouble.lacked = Some(Lacked { x: x + 1, first: suspect.x, since: suspect.time, is_it });
+    }
+
+    /// A packet that the responder lacked when a timer had expired is acknowledged: since it came again, or it had only been late.
+    #[cold]
+    pub(super) fn judge_lacked(&mut self, una: u64, time: i64) {
+        let Some(Lacked { x, first, since, is_it }) = self.trouble.lacked.filter(|lacked| una > lacked.x)
+        else {
+            return;
+        };
+        self.trouble.lacked = None;
+        let again = self.seq.ring.get(x).map(|sent| sent.time).filter(|&sent| sent >= since);
+        let answers = |sent: i64| self.rtt_min.is_some_and(|rtt| time - sent >= i64::from(rtt) * 3 / 4);
+        let has_late = self.trouble.late_behind > 0 || self.counts.of(Class::LateOriginal) > 0;
+        if !again.is_some_and(answers) || has_late || !self.goes_back() {
+            return;
+        }
+        let more = self.more.as_ref().and_then(|more| more.recovery.get());
+        let is_open = |place: Option<Place>| matches!(place, None | Some(Place::Unknown | Place::AckPath));
+        let place = more
+            .and_then(|more| {
+                more.episodes.iter().rev().find(|episode| episode.x == first && is_open(episode.place))
+            })
+            .map(|episode| episode.place.unwrap_or_default());
+        let Some(place) = place else { return };
+        self.counts.prove(Place::Downstream);
+        self.trouble.lost_behind_sure += 1;
+        let lacked_ns = self.rtt_min.map(|rtt| time - since - i64::from(rtt)).filter(|&ns| ns > 0);
+        if let Some(episode) = self.now_known(first, place, (Place::Downstream, true)) {
+            (episode.is_last, episode.lacked_ns) = (true, lacked_ns);
+            if is_it {
+                (episode.x, episode.original_frame, episode.original_time) = (x, None, None);
+            }
         }
     }
 

@@ -18,6 +18,8 @@ pub(crate) struct Tails {
     timed: u64,
     /// The tails where a timer may have expired.
     timers: u32,
+    /// Those where the sender was asked to go back.
+    questions: u32,
     /// PSNs of the longest gap, and the most that a sender went back.
     longest_gap: u64,
     farthest: u64,
@@ -61,6 +63,7 @@ impl Tails {
             return;
         }
         self.timers = self.timers.saturating_add(u32::from(!tail.is_asked));
+        self.questions = self.questions.saturating_add(u32::from(tail.is_asked));
         if self.latest.len() == LATEST
             && let Some(&oldest) = self.latest.front()
         {
@@ -96,6 +99,15 @@ impl Tails {
         let timers = u64::from(self.timers);
         let most = self.may_be_lost(packets, losses.saturating_add(timers), sent);
         most.saturating_add(timers).min(packets)
+    }
+
+    /// How many of these packets, in tails of senders that were asked to go back, may have been lost: such a tail ends with the last packet
+    /// that was sent, and all of it was lost. The last one is lost as often as others.
+    pub(crate) fn may_be_lost_by_questions(&self, packets: u64, losses: u64, sent: u64) -> u64 {
+        let tails = packets.min(self.questions.into());
+        let longest = if self.longest_gap > 1 { 2 * self.longest_gap } else { 1 };
+        let losses = may_be_lost(tails, losses, sent).unwrap_or(tails);
+        losses.saturating_mul(longest).min(packets)
     }
 
     /// How many of these packets, in tails of senders that were asked to go back, may have been lost, if `losses` were seen among `sent`
