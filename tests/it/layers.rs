@@ -24,6 +24,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     // How much memory values hold, and how several fields are added.
     ("heap", &[]),
     ("sums", &[]),
+    // Sorting that is compiled once.
+    ("in_order", &[]),
     // A message as packets: who crafts, simulates or prices one cuts it here.
     ("message", &["wire", "opcode"]),
     // The CRC of Ultra Ethernet, which a dissection looks for.
@@ -34,7 +36,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     // What people type, and numbers as they read them.
     ("grammar", &["wire"]),
     ("filter", &["wire", "opcode", "dissect", "icrc", "grammar"]),
-    ("capture", &["wire", "named", "prefetch", "dissect"]),
+    ("capture", &["in_order", "wire", "named", "prefetch", "dissect"]),
     // How values are kept in the state of an analysis.
     ("stored", &["wire", "opcode", "upper", "dissect", "icrc", "capture"]),
     // A frame as people and scripts read it; columns have the names that filters have.
@@ -47,17 +49,18 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     // Results as data, and how they are written: its words for services and encapsulations are theirs.
-    ("report", &["opcode", "named", "utc", "sums", "dissect", "grammar", "stored"]),
+    ("report", &["in_order", "opcode", "named", "utc", "sums", "dissect", "grammar", "stored"]),
     // What hosts say of queue pairs, beside the report.
-    ("logs", &["dissect", "grammar", "report"]),
+    ("logs", &["in_order", "dissect", "grammar", "report"]),
     // Rules over a report.
-    ("gate", &["dissect", "grammar", "report"]),
+    ("gate", &["in_order", "dissect", "grammar", "report"]),
     // Bytes on the wire, in the types of the report.
     ("wire_cost", &["wire", "opcode", "message", "dissect", "report"]),
     // A scenario is written as records.
     (
         "sim",
         &[
+            "in_order",
             "wire",
             "opcode",
             "named",
@@ -75,6 +78,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "analyze",
         &[
+            "in_order",
             "dcqcn",
             "wire",
             "opcode",
@@ -94,25 +98,25 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     // What the analysis knows of a frame, as a comment on it.
-    ("annotate", &["wire", "opcode", "dissect", "icrc", "capture", "report", "analyze"]),
+    ("annotate", &["in_order", "wire", "opcode", "dissect", "icrc", "capture", "report", "analyze"]),
     // Rows of packets, with what the analysis says of each.
-    ("packets", &["wire", "utc", "dissect", "icrc", "capture", "report", "analyze"]),
+    ("packets", &["in_order", "wire", "utc", "dissect", "icrc", "capture", "report", "analyze"]),
     // Several captures of one path: each is analyzed too.
-    ("taps", &["wire", "opcode", "checksum", "dissect", "icrc", "capture", "report", "analyze"]),
+    ("taps", &["in_order", "wire", "opcode", "checksum", "dissect", "icrc", "capture", "report", "analyze"]),
     // What hosts count: a metric, and bounds from the report.
     ("counters", &["wire", "named", "opcode", "sums", "icrc", "report", "analyze"]),
     // What followers of commands have in common, with latencies as the analysis sums them.
-    ("follow", &["wire", "opcode", "dissect", "icrc", "capture", "report", "analyze"]),
+    ("follow", &["in_order", "wire", "opcode", "dissect", "icrc", "capture", "report", "analyze"]),
     // Storage commands.
-    ("nvme", &["wire", "opcode", "upper", "dissect", "capture", "report", "follow"]),
+    ("nvme", &["in_order", "wire", "opcode", "upper", "dissect", "capture", "report", "follow"]),
     // Commands of other applications.
-    ("commands", &["wire", "opcode", "upper", "dissect", "capture", "report", "follow"]),
+    ("commands", &["in_order", "wire", "opcode", "upper", "dissect", "capture", "report", "follow"]),
     // A subnet, as its management datagrams show it.
     ("fabric", &["wire", "opcode", "dissect", "capture", "report", "follow"]),
     // Source ports of queue pairs that the user names as the analysis has them.
-    ("entropy", &["wire", "named", "dissect", "analyze"]),
+    ("entropy", &["in_order", "wire", "named", "dissect", "analyze"]),
     // Pictures of what the analysis has found.
-    ("plot", &["wire", "report", "analyze", "fabric"]),
+    ("plot", &["in_order", "wire", "report", "analyze", "fabric"]),
     (
         "cli",
         &[

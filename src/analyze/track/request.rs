@@ -127,7 +127,7 @@ pub(crate) struct Requests {
     pub(crate) acks_seen: u64,
     pub(crate) last_progress: i64,
     /// The largest number of PSNs that were outstanding.
-    reach: u64,
+    reach: u32,
     /// How often all was acknowledged: what came last before that was followed by nothing that would show its loss.
     emptied: u32,
     pub(crate) rtt_min: Option<u32>,
@@ -447,11 +447,7 @@ impl Requests {
             Class::Retransmission => self.again(request, &step, silent, config),
             Class::Ambiguous => self.counts.ambiguous(),
             // Whoever goes back goes on to new packets when it has repeated all.
-            Class::NewAfterGap | Class::New
-                if step.is_dropped
-                    && step.unseen > 0
-                    && self.seq.recovery_mode() == report::RecoveryMode::GoBackN =>
-            {
+            Class::NewAfterGap | Class::New if step.is_dropped && step.unseen > 0 && self.goes_back() => {
                 self.counts.lost(Place::Upstream, 0, step.unseen.min(self.burst()))
             }
             Class::NewAfterGap | Class::New if step.unseen > 0 => {

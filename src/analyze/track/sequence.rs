@@ -658,7 +658,7 @@ impl Sequence {
             step.timed_out = is_silent && context.has_timed_out(x, p.time);
             // PSNs that were acknowledged meanwhile need not be retransmitted. Who repeats what is acknowledged does not know of that yet, or lacks the
             // response to a READ before it.
-            let knows = x >= context.una || self.recovery_mode() != RecoveryMode::GoBackN;
+            let knows = x >= context.una || context.is_apart || self.recovery_mode() != RecoveryMode::GoBackN;
             step.left_out = if knows { self.cur.max(context.una)..x } else { self.cur..x };
             self.rare.pass_holes.push(step.left_out.clone(), p.time, p.id);
             (self.cur, self.in_pass) = (end, true);
@@ -807,7 +807,7 @@ impl Sequence {
                 }
                 went_back = !self.in_pass || fill.x < self.cur;
                 // The repetition in the pass before was lost, too.
-                begins |= went_back;
+                begins |= went_back && self.recovery_mode() == RecoveryMode::GoBackN;
                 self.rare.pass_holes_left += u64::from(begins && fill.was_left_out);
                 if goes_on {
                     if went_back {

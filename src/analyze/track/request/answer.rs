@@ -188,7 +188,8 @@ impl Requests {
     /// All PSNs before `una` are acknowledged.
     #[inline(always)]
     pub(crate) fn go_to(&mut self, una: u64, time: i64) {
-        self.reach = self.reach.max(self.seq.hi.saturating_sub(self.una.max(self.seq.base)));
+        let outstanding = self.seq.hi.saturating_sub(self.una.max(self.seq.base));
+        self.reach = self.reach.max(u32::try_from(outstanding).unwrap_or(u32::MAX));
         self.emptied = self.emptied.wrapping_add((una >= self.seq.hi).into());
         self.una = una;
         self.last_progress = time;

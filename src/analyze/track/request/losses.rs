@@ -16,6 +16,7 @@ use crate::{
             class::{Episodes, Evidence, Place},
             push_last,
             response::DataLoss,
+            ring::{RETRANSMITTED, SENT_AGAIN},
             shadow::{Answers, may_be_lost},
             step::{SHORTEST_TIMEOUT_NS, Step},
         },
@@ -56,7 +57,8 @@ impl Requests {
     /// milliseconds. Where nothing is answered, no bound is known.
     #[inline]
     pub(super) fn burst_exponent(&self) -> u32 {
-        let packets = if self.goodput > 0 { self.reach } else { self.most_packets(self.reach) };
+        let reach = self.reach.into();
+        let packets = if self.goodput > 0 { reach } else { self.most_packets(reach) };
         match packets {
             0 => u32::BITS - 1,
             packets => (u64::BITS - packets.leading_zeros()).min(u32::BITS - 1),
@@ -111,7 +113,7 @@ impl Requests {
         let repeated = asked.map_or(0, |asked| self.packets_in(asked.x..x));
         let rest = match una {
             0 => MOST,
-            _ => self.most_packets(self.reach.saturating_sub(hi.saturating_sub(una))),
+            _ => self.most_packets(u64::from(self.reach).saturating_sub(hi.saturating_sub(una))),
         };
         // The timer may have expired before, and all that was sent then been lost.
         let outstanding = if una == 0 { 1 } else { self.packets_in(una..hi.max(una)).max(1) };
@@ -125,21 +127,25 @@ impl Requests {
             0 => silent < SHORTEST_TIMEOUT_NS,
             _ => asked_for_it,
         };
-        let unanswered = (una == 0).then(|| hi - self.seq.base);
+        let unanswered = (una == 0).then(|| hi.saturating_sub(self.seq.base));
         self.trouble.tails.add(Tail { hi, most: rest, is_asked, unanswered }, hi - x.min(hi));
         let room = fit - rest;
         match asked_for_it {
-            // As many as fit: of the tail, it is not known that there was one.
-            true => self.trouble.repeated_unseen += repeated.min(fit),
+            // As many as fit: of the tail, it is not known that there was one. Who does not go back repeats what was asked for.
+            true => self.trouble.repeated_unseen += repeated.min(if self.goes_back() { fit } else { room }),
             false => {
-                // It goes back to the first one that is not acknowledged.
-                let repeated = if una > 0 { self.packets_in(una..x.max(una)) } else { 0 };
+                // Who goes back does so to the first one that is not acknowledged.
+                let from_una = una > 0 && self.goes_back();
+                let repeated = if from_una { self.packets_in(una..x.max(una)) } else { 0 };
                 self.trouble.repeated_unseen += repeated.min(fit);
                 self.waited(Wait { ns: silent, outstanding, room, since_seen: true }, config);
             }
         }
-        // Where no answer shows, it may go back since the repetition of this packet was lost.
-        let lost_again = u64::from(self.acks_seen == 0);
+        // Where no answer shows, it may go back since the repetition of this packet was lost: a timer expired, or a pass that seems to begin behind it
+        // began with it.
+        let next = self.seq.ring.get(self.next_packet(x));
+        let next_again = next.is_some_and(|sent| sent.flags & (RETRANSMITTED | SENT_AGAIN) != 0);
+        let lost_again = u64::from(self.acks_seen == 0 && (silent >= SHORTEST_TIMEOUT_NS || next_again));
         self.counts.lost(Place::Upstream, 0, lost_again);
     }
 
@@ -291,7 +297,7 @@ impl Requests {
     /// Where the capture has all, and NAKs made the sender go back, losses in tails are as many as may be by those that show.
     fn bound_tails(&mut self, config: &TrackConfig) {
         let Some(trouble) = self.trouble.get() else { return };
-        let (timed, asked) = trouble.tails.most(self.seq.hi, self.reach);
+        let (timed, asked) = trouble.tails.most(self.seq.hi, self.reach.into());
         // Who repeats single packets goes on behind the last one: what was lost there is a gap.
         let asked = if self.seq.recovery_mode() == report::RecoveryMode::Selective { 0 } else { asked };
         let is_whole = !config.is_coarse && !config.is_sparse && !self.seq.is_sparse() && self.missed() == 0;

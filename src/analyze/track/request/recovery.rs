@@ -383,7 +383,7 @@ impl Requests {
             let is_sure = is_sure && (is_reason || !fill.may_be_of_capture(is_named));
             self.trouble.sure_by_order += u64::from(is_sure && is_again && flaw.is_none() && !is_reason);
             verdict.count(&mut self.counts, is_sure as u64, (is_again && flaw.is_none()) as u64);
-            if is_again && verdict.went_back && !fill.is_next_sent {
+            if is_again && verdict.went_back && !fill.is_next_sent && self.goes_back() {
                 let most = Some(fill.unseen).filter(|&unseen| unseen > 0);
                 let hi = fill.x + u64::from(fill.extent);
                 self.sent_unseen((fill.x, hi), (fill.time, fill.silent), most, config);
@@ -534,7 +534,7 @@ impl Requests {
     }
 
     /// Whether its sender repeats all from the packet that is asked for.
-    fn goes_back(&self) -> bool {
+    pub(super) fn goes_back(&self) -> bool {
         self.seq.recovery_mode() == report::RecoveryMode::GoBackN
     }
 
