@@ -274,6 +274,10 @@ fn behind_a_full_link_nobody_ignores_cnps() {
     assert!(flows.iter().all(|flow| flow.keeps_rate.is_none()), "{flows:?}");
     assert!(flows.iter().all(|flow| flow.why["keeps_rate"] == Reason::BehindBottleneck), "{flows:?}");
     assert!(!ids(&report).contains(&"congestion.ignored"));
+    // One flow alone has no others that fill the queue.
+    let alone = analyze(&play(&reacting("none", 0.02)), Options::default());
+    assert_eq!(flow_to(&alone, "10.0.0.1").keeps_rate, Some(true));
+    assert!(ids(&alone).contains(&"congestion.ignored"), "{:?}", ids(&alone));
 }
 
 /// Vendors put something into the bytes of a CNP that are reserved.

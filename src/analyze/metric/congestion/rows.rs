@@ -394,7 +394,7 @@ struct Maker<'a, 'c> {
     incast: &'a Judged,
     seen: &'a SeenWays,
     unattributed: HashMap<Ends, u64, RandomState>,
-    /// Interfaces, and hosts to which flows that get CNPs bring as much together there as before.
+    /// Interfaces, and hosts to which several flows that get CNPs bring as much together there as before.
     full_by_rate: HashSet<(Option<u16>, Address), RandomState>,
 }
 
@@ -503,7 +503,7 @@ impl Maker<'_, '_> {
         let full = data.flow.and_then(|flow| self.incast.full_ns(flow));
         match full {
             Some(full) => u128::from(full) * 2 >= u128::from(last.abs_diff(first)),
-            // Where most packets are marked, a queue stands; and without a speed it may where all flows to a host are together as fast as before.
+            // Where most packets are marked, a queue stands; and without a speed it may where the flows to a host are together as fast as before.
             None => {
                 row.data.is_some_and(|at| marks * 2 >= self.marks.data_packets(at)[0])
                     || self.full_by_rate.contains(&self.place(data))
@@ -516,18 +516,20 @@ impl Maker<'_, '_> {
         (data.flow.and_then(|flow| self.context.network.passages.first(flow)), data.ends.dst)
     }
 
-    /// Notes the hosts to which flows send as much together, while they get CNPs, as before.
+    /// Notes the hosts to which flows send as much together, while they get CNPs, as before. One flow alone that does is a sender that does not
+    /// react: nobody else's packets fill its queue.
     fn compare_rates(&mut self, rows: &[Row]) {
-        let mut sums = HashMap::<_, [f64; 2], RandomState>::default();
+        let mut sums = HashMap::<_, (u32, [f64; 2]), RandomState>::default();
         for row in rows.iter().filter(|row| !row.cnps.is_empty()) {
             let Some(at) = row.data else { continue };
             let [Some(before), Some(after)] = self.rates(at, &row.cnps) else { continue };
-            let sum = sums.entry(self.place(&self.marks.noted()[at])).or_default();
+            let (flows, sum) = sums.entry(self.place(&self.marks.noted()[at])).or_default();
+            *flows += 1;
             *sum = [sum[0] + before, sum[1] + after];
         }
         self.full_by_rate = sums
             .into_iter()
-            .filter(|(_, [before, after])| *after >= FULL * before)
+            .filter(|(_, (flows, [before, after]))| *flows > 1 && *after >= FULL * before)
             .map(|(place, _)| place)
             .collect();
     }
