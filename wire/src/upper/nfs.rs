@@ -183,10 +183,12 @@ fn arguments(operation: Nfs4Operation, xdr: &mut Xdr<'_>, has_chunk: bool) -> Op
         39 => "ho",
         41 => "sww",
         47 => "swwb",
+        48 => "wwhh",
         50 => "wwwhhhsw",
         53 => "swwww",
         59 | 62 => "shh",
         63 => "shhb",
+        65 => "hhshhhhswo",
         71 => "sshhh",
         73 => "woo",
         74 => "hw",
@@ -196,6 +198,11 @@ fn arguments(operation: Nfs4Operation, xdr: &mut Xdr<'_>, has_chunk: bool) -> Op
         38 => return write(xdr, has_chunk),
         42 => return exchange_id(xdr),
         43 => return create_session(xdr),
+        49 => return layout_commit(xdr),
+        51 => return layout_return(xdr),
+        60 => return copy(xdr),
+        61 => return xdr.pattern("s").and_then(|()| net_location(xdr)),
+        64 => return layout_error(xdr),
         55 => {
             let states = xdr.word()? as usize;
             return xdr.skip(states.checked_mul(16)?);
@@ -293,6 +300,44 @@ fn create_session(xdr: &mut Xdr<'_>) -> Option<()> {
     Some(())
 }
 
+/// Behind the state: the new end of the file and its new time, where there are such, and what the layout's type has.
+fn layout_commit(xdr: &mut Xdr<'_>) -> Option<()> {
+    xdr.pattern("hhws")?;
+    for value in [8, 12] {
+        optional(xdr, value)?;
+    }
+    xdr.pattern("wo")
+}
+
+/// That of a file says which part; those of a file system or of all say nothing more.
+fn layout_return(xdr: &mut Xdr<'_>) -> Option<()> {
+    const FILE: u32 = 1;
+    xdr.pattern("www")?;
+    if xdr.word()? == FILE { xdr.pattern("hhso") } else { Some(()) }
+}
+
+/// Behind both states and ranges: from which servers, if it is not this one.
+fn copy(xdr: &mut Xdr<'_>) -> Option<()> {
+    xdr.pattern("sshhhww")?;
+    (0..xdr.word()?).try_for_each(|_| net_location(xdr))
+}
+
+/// A server, by its name, its URL or its address.
+fn net_location(xdr: &mut Xdr<'_>) -> Option<()> {
+    match xdr.word()? {
+        1 | 2 => xdr.opaque(),
+        3 => xdr.pattern("oo"),
+        _ => None,
+    }
+}
+
+/// Each error has a device, a status and an operation.
+fn layout_error(xdr: &mut Xdr<'_>) -> Option<()> {
+    xdr.pattern("hhs")?;
+    let errors = xdr.word()? as usize;
+    xdr.skip(errors.checked_mul(24)?)
+}
+
 /// Whether data was read or written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadOrWrite {
@@ -351,4 +396,52 @@ pub fn result_of(
 /// What is there only if the next word says so.
 fn optional(xdr: &mut Xdr<'_>, bytes: usize) -> Option<()> {
     if xdr.word()? != 0 { xdr.skip(bytes) } else { Some(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How many of these words are the arguments of an operation.
+    fn len_of(operation: u32, words: &[u32]) -> Option<usize> {
+        let mut bytes = [0; 256];
+        for (room, word) in bytes.as_chunks_mut().0.iter_mut().zip(words) {
+            *room = word.to_be_bytes();
+        }
+        let mut xdr = Xdr { bytes: &bytes[..4 * words.len()], at: 0 };
+        arguments(Nfs4Operation(operation), &mut xdr, false).map(|()| xdr.at / 4)
+    }
+
+    /// Operations of pNFS and of copies on servers have the lengths that RFC 8881 and RFC 7862 give them.
+    #[test]
+    fn arguments_of_layouts_and_copies_end_where_they_should() {
+        // LAYOUTCOMMIT without a new end and time, with both; eight bytes of its type.
+        let range_and_state = [0; 9];
+        let commit = |end: &[u32]| {
+            let mut words = [0; 32];
+            words[9..9 + end.len()].copy_from_slice(end);
+            len_of(49, &words)
+        };
+        assert_eq!(commit(&[0, 0, 1, 0]), Some(range_and_state.len() + 4));
+        assert_eq!(commit(&[1, 9, 9, 1, 9, 9, 9, 1, 8, 7, 7]), Some(range_and_state.len() + 11));
+        // LAYOUTRETURN of a file, and of all.
+        assert_eq!(len_of(51, &[0, 4, 3, 1, 0, 0, 0, 0, 1, 1, 1, 1, 4, 7, 9]), Some(14));
+        assert_eq!(len_of(51, &[0, 4, 3, 3, 9]), Some(4));
+        // COPY within a server, and from one that is named, and one with an address.
+        let mut copy = [0; 24];
+        assert_eq!(len_of(60, &copy), Some(17));
+        copy[16..].copy_from_slice(&[2, 1, 3, 7, 3, 0, 2, 7]);
+        assert_eq!(len_of(60, &copy), Some(24));
+        copy[17] = 4;
+        assert_eq!(len_of(60, &copy), None);
+        // LAYOUTERROR with two errors, LAYOUTSTATS with two bytes of its type.
+        let mut error = [0; 24];
+        error[8] = 2;
+        assert_eq!(len_of(64, &error), Some(21));
+        error[8] = u32::MAX;
+        assert_eq!(len_of(64, &error), None);
+        let mut stats = [0; 24];
+        stats[21] = 2;
+        assert_eq!(len_of(65, &stats), Some(23));
+    }
 }
