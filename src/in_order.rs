@@ -60,7 +60,7 @@ mod tests {
             theirs.sort_by_key(|row| row.0);
             assert_eq!(ours, theirs);
             ours.order_by(|a, b| b.1.cmp(&a.1));
-            theirs.sort_by(|a, b| b.1.cmp(&a.1));
+            theirs.sort_by_key(|row| std::cmp::Reverse(row.1));
             assert_eq!(ours, theirs);
         }
     }
