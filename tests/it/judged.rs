@@ -233,7 +233,7 @@ fn answers_of_a_clock_that_is_behind() {
 }
 
 /// A packet behind a silence may have been sent before, and lost: as often as packets are lost whose loss shows. That other flows of the
-/// host take identifications from the same counter makes no losses: three requests were lost before the tap in 48 flows.
+/// host take identifications from the same counter makes no losses: three requests were lost before the tap in 48 flows, most of which wait for each answer.
 #[test]
 fn silences_hide_few_losses_where_few_show() {
     let most = |report: &Value| -> u64 {
@@ -243,7 +243,7 @@ fn silences_hide_few_losses_where_few_show() {
     let clean = judged("clean-silences.pcap");
     assert!(most(&clean) <= 3, "{}", most(&clean));
     let shared = judged("shared-ids.pcap");
-    assert!((3..=60).contains(&most(&shared)), "{}", most(&shared));
+    assert!((3..=100).contains(&most(&shared)), "{}", most(&shared));
 }
 
 /// The number of PSNs of READs is known before the path MTU: one response tells of no longer one.
