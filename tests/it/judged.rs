@@ -243,7 +243,7 @@ fn silences_hide_few_losses_where_few_show() {
     let clean = judged("clean-silences.pcap");
     assert!(most(&clean) <= 3, "{}", most(&clean));
     let shared = judged("shared-ids.pcap");
-    assert!((3..=100).contains(&most(&shared)), "{}", most(&shared));
+    assert!((3..=110).contains(&most(&shared)), "{}", most(&shared));
 }
 
 /// The number of PSNs of READs is known before the path MTU: one response tells of no longer one.

@@ -651,8 +651,8 @@ impl Requests {
             None => may_be_lost(last, losses, followed).unwrap_or(last),
         };
         self.counts.cap_perhaps(most);
-        // Where losses show, and most packets are followed by nothing, so is what comes again: it may be lost again, in the same silence.
-        if losses > 0 && last * 2 > self.counts.packets {
+        // Where most are followed by nothing, so is what comes again: it may be lost again, in the same silence.
+        if last * 2 > self.counts.packets {
             let perhaps = self.counts.perhaps();
             let known = self.counts.packets.saturating_sub(perhaps);
             let again = may_be_lost(perhaps, perhaps, known).unwrap_or(perhaps);
