@@ -335,8 +335,11 @@ impl Column {
         while i < Kind::ALL.len() {
             let kind = Kind::ALL[i];
             i += 1;
+            if !is_same(kind.layer(), layer) {
+                continue;
+            }
             let Some(info) = kind.info() else { continue };
-            let mut n = if is_same(kind.layer(), layer) { 0 } else { info.fields.len() };
+            let mut n = 0;
             while n < info.fields.len() {
                 let known = &info.fields[n];
                 n += 1;
@@ -427,7 +430,7 @@ impl Column {
 const fn is_same(a: &str, b: &str) -> bool {
     let (a, b) = (a.as_bytes(), b.as_bytes());
     let mut i = 0;
-    while i < a.len() && i < b.len() && a[i] == b[i] {
+    while i < a.len() && a.len() == b.len() && a[i] == b[i] {
         i += 1;
     }
     i == a.len() && i == b.len()

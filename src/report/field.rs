@@ -1,8 +1,11 @@
 //! What the fields of a report are made of: each type says which columns it has in a table, what is in them, and its JSON Schema.
 
-use std::{borrow::Cow, collections::BTreeMap, io};
+use std::{borrow::Cow, collections::BTreeMap, fmt, io, marker::PhantomData};
 
-use serde::Serialize;
+use serde::{
+    Deserializer, Serialize,
+    de::{IgnoredAny, MapAccess, Visitor},
+};
 use serde_json::{Map, Value, json};
 
 use super::table::{Cell, Column, Kind, Put};
@@ -29,6 +32,44 @@ pub trait Field: Columns + Serialize {
 
     /// Its JSON Schema. Types with a name are added to `types`.
     fn schema(types: &mut Types) -> Value;
+}
+
+/// A struct whose fields are read by their names. What serde derives for a struct, some ten functions, took a fifth of the
+/// compiler's time on this library; this is one.
+pub(crate) trait Record: Default {
+    /// Reads the value of the field of this name; or nothing, and returns false, where there is no such field.
+    ///
+    /// # Errors
+    /// A value that the field cannot have.
+    fn take<'de, M: MapAccess<'de>>(&mut self, name: &str, map: &mut M) -> Result<bool, M::Error>;
+}
+
+/// Reads a record: fields that are missing have their defaults, others than its own are passed over.
+///
+/// # Errors
+/// What is no object, and a value that a field cannot have.
+pub(crate) fn read<'de, R: Record, D: Deserializer<'de>>(from: D) -> Result<R, D::Error> {
+    struct Fields<R>(PhantomData<R>);
+
+    impl<'de, R: Record> Visitor<'de> for Fields<R> {
+        type Value = R;
+
+        fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+            to.write_str("an object")
+        }
+
+        fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<R, M::Error> {
+            let mut record = R::default();
+            while let Some(name) = map.next_key::<Cow<'_, str>>()? {
+                if !record.take(&name, &mut map)? {
+                    map.next_value::<IgnoredAny>()?;
+                }
+            }
+            Ok(record)
+        }
+    }
+
+    from.deserialize_map(Fields(PhantomData))
 }
 
 /// The types of a schema that have a name.
@@ -124,13 +165,25 @@ macro_rules! records {
     ($($(#[doc = $about:literal])+ $(#[derive($($derive:ident),+)])? $(#[cfg_attr($($cfg_attr:tt)+)])? $vis:vis struct $name:ident {
         $($(#[doc = $doc:literal])+ $(#[serde(skip_serializing_if = $empty:literal)])? $(#[flatten = $flatten:literal])? pub $field:ident: $type:ty,)+
     })+) => {$(
-        #[derive(Clone, Debug, Default, PartialEq, $($($derive,)+)? serde::Serialize, serde::Deserialize)]
+        #[derive(Clone, Debug, Default, PartialEq, $($($derive,)+)? serde::Serialize)]
         $(#[cfg_attr($($cfg_attr)+)])?
-        #[serde(default)]
         #[non_exhaustive]
         $(#[doc = $about])+
         $vis struct $name {
             $($(#[doc = $doc])+ $(#[serde(skip_serializing_if = $empty)])? $(#[doc = $flatten] #[serde(flatten)])? pub $field: $type,)+
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<$name, D::Error> {
+                $crate::report::field::read(from)
+            }
+        }
+
+        impl $crate::report::field::Record for $name {
+            fn take<'de, M: serde::de::MapAccess<'de>>(&mut self, name: &str, map: &mut M) -> Result<bool, M::Error> {
+                $(records!(@take self name map $field $($flatten)?);)+
+                Ok(false)
+            }
         }
 
         impl $crate::report::field::Columns for $name {
@@ -163,6 +216,17 @@ macro_rules! records {
     )+};
     (@name $record:ident, $field:ident) => { $crate::report::field::joined($record, stringify!($field)) };
     (@name $record:ident, $field:ident $flatten:literal) => { $record };
+    (@take $record:ident $name:ident $map:ident $field:ident) => {
+        if $name == stringify!($field) {
+            $record.$field = $map.next_value()?;
+            return Ok(true);
+        }
+    };
+    (@take $record:ident $name:ident $map:ident $field:ident $flatten:literal) => {
+        if $crate::report::field::Record::take(&mut $record.$field, $name, $map)? {
+            return Ok(true);
+        }
+    };
     (@own $field:ident) => { Some(stringify!($field)) };
     (@own $field:ident $flatten:literal) => { None };
     (@always; $then:expr) => { $then };

@@ -18,17 +18,20 @@ macro_rules! kinds {
 
             /// The layer that it is or belongs to: the name in JSON, in filters and for `explain`.
             pub const fn layer(self) -> &'static str {
-                match self { $(Kind::$name => $layer),* }
+                static LAYERS: [&str; Kind::ALL.len()] = [$($layer),*];
+                LAYERS[self as usize]
             }
 
             /// Its table of fields; `None` for a part without fields.
             pub const fn info(self) -> Option<&'static HeaderInfo> {
-                match self { $(Kind::$name => kinds!(@info $name $what)),* }
+                static INFOS: [Option<&HeaderInfo>; Kind::ALL.len()] = [$(kinds!(@info $name $what)),*];
+                INFOS[self as usize]
             }
 
             /// Its name in text.
             pub const fn label(self) -> &'static str {
-                match self { $(Kind::$name => kinds!(@label $name $what)),* }
+                static LABELS: [&str; Kind::ALL.len()] = [$(kinds!(@label $name $what)),*];
+                LABELS[self as usize]
             }
 
             const fn tags(self) -> u8 {
