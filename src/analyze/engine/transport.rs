@@ -452,7 +452,7 @@ impl Tracker {
         let flow = self.flows.get_mut(id);
         flow.completeness |= REQUESTS;
         let place = PlaceOfRequests::of(flow);
-        let is_atomic = matches!(request.operation, Operation::CompareSwap | Operation::FetchAdd);
+        let is_atomic = request.operation.is_atomic();
         let before = if request.operation == Operation::ReadRequest || is_atomic {
             flow.requests.counts.trouble().triggers
         } else {

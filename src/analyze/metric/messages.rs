@@ -422,7 +422,7 @@ impl Metric for Messages {
         let Some(message) = flow.before(x).and_then(|at| flow.list.get_mut(at)) else { return };
         let operation = message.opcode.operation();
         let is_read = operation == Some(Operation::ReadRequest);
-        let is_of_atomic = matches!(operation, Some(Operation::CompareSwap | Operation::FetchAdd));
+        let is_of_atomic = operation.is_some_and(Operation::is_atomic);
         let is_whole = match measured.what {
             What::Message => is_read || message.end == Some(x),
             What::AckRtt => is_of_atomic && message.at == x,

@@ -590,8 +590,7 @@ impl Requests {
     }
 
     fn remember_read(&mut self, request: &Request, x: u64) {
-        if !matches!(request.operation, Operation::ReadRequest | Operation::CompareSwap | Operation::FetchAdd)
-        {
+        if !(request.operation == Operation::ReadRequest || request.operation.is_atomic()) {
             return;
         }
         let is_atomic = request.operation != Operation::ReadRequest;

@@ -114,6 +114,13 @@ pub enum Operation {
     Endpoint,
 }
 
+impl Operation {
+    /// Whether it asks for an atomic change, which an ATOMIC Acknowledge answers.
+    pub const fn is_atomic(self) -> bool {
+        matches!(self, Operation::CompareSwap | Operation::FetchAdd)
+    }
+}
+
 /// A transport's table. A row: code, name, label, service, operation, place in the message, direction, the headers between the BTH
 /// and the payload, how much payload there may be.
 macro_rules! opcodes {

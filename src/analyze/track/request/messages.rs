@@ -71,7 +71,7 @@ impl Requests {
     /// A message is complete, up to this PSN.
     #[inline(always)]
     fn complete(&mut self, operation: Operation, bytes: u64, last: u64, first_time: i64) {
-        if matches!(operation, Operation::ReadRequest | Operation::CompareSwap | Operation::FetchAdd) {
+        if operation == Operation::ReadRequest || operation.is_atomic() {
             self.messages_completed += 1;
             self.sizes.add(bytes);
         } else {

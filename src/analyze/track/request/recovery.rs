@@ -484,8 +484,7 @@ impl Requests {
         let end = x + p.n as u64;
         self.counts.trouble_mut().retransmitted_bytes += p.bytes as u64;
         self.counts.trouble_mut().overtaken_again += step.overtaken as u64;
-        self.trouble.others_again +=
-            u64::from(!matches!(request.operation, Operation::CompareSwap | Operation::FetchAdd));
+        self.trouble.others_again += u64::from(!request.operation.is_atomic());
         if step.skipped > 0 {
             self.trouble.skipped += step.skipped;
         }
