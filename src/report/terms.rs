@@ -409,7 +409,7 @@ terms! {
         Waiting = "waiting" "waiting for ACKs": "It waited for an acknowledgement: its window was used up. Of a responder: the requester asked late, and a READ takes a round trip.",
         Paused = "paused": "Its priority was paused and it was silent, or the acknowledgements that it waited for were paused.",
         Throttled = "throttled" "throttled after CNPs": "Extra sending time caused by CNPs: actual time minus the time the same bytes take at the rate before the first CNP.",
-        Recovering = "recovering" "recovering from loss": "It waited for a timeout or reacted to a NAK, and retransmitted packets.",
+        Recovering = "recovering" "timeouts and retransmissions": "It waited for a timeout or reacted to a NAK, and retransmitted packets, whether these were lost or not.",
         NotReady = "not_ready" "receiver not ready": "The receiver was not ready (RNR NAK), and it waited to retransmit.",
         ReceiverSlow = "receiver_slow" "receiver slow": "Acknowledgements took much longer than the path does, and nothing on the path explains it.",
         ResponderSlow = "responder_slow" "responder slow": "The first data of READs took much longer than the path does, and nothing on the path explains it.",

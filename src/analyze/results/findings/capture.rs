@@ -487,9 +487,33 @@ pub(super) fn slow(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Se
             time: share.ns,
             frames: share.frame.into_iter().collect(),
             flows: (all.iter().take(MAX_SLOW).map(affected).collect(), all.len() as u64),
+            next: Some(
+                format!("{}; analyze --flow {} shows where its time went", advice(cause), worst.flow).into(),
+            ),
             ..Seen::new(all.len() as u64, text)
         };
-        say(seen.kin([], of));
+        say(seen.kin([Thing::Time(cause)], of));
+    }
+}
+
+/// Where to look when flows lost their time to this.
+fn advice(cause: TimeCause) -> &'static str {
+    match cause {
+        TimeCause::Paused => "find out who paused it, and why: see the pauses",
+        TimeCause::Throttled => {
+            "its sender slowed down as it should: look for the congestion, at the switches that mark, and at who else sends to its receiver"
+        }
+        TimeCause::Recovering => "see what it retransmitted, and why: its losses, NAKs and timeouts",
+        TimeCause::NotReady => {
+            "this is the receiving application, not the network: post receive buffers earlier, or more of them"
+        }
+        TimeCause::ReceiverSlow => {
+            "look at the receiver: its CPU, its PCIe, its adapter; a tap there shows whether it or the path is slow"
+        }
+        TimeCause::ResponderSlow => {
+            "look at the responder, which reads its memory late: its PCIe, its adapter; a tap there shows whether it or the path is slow"
+        }
+        _ => "begin with the largest share",
     }
 }
 

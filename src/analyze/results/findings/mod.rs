@@ -5,6 +5,7 @@
 mod capture;
 mod case;
 mod cause;
+mod effects;
 mod few_cnps;
 mod flow;
 mod kin;
@@ -403,7 +404,7 @@ pub static FINDINGS: &[FindingKind] = findings! {
 
     "timeout" Warning []
         "A requester retransmitted packets because no acknowledgement came in time."
-        "no acknowledgement came back: the last packet of a burst was lost, or its acknowledgement, or the responder was too slow; compare the queue pair's timeout with the round-trip time"
+        "no acknowledgement came back: the last packet of a burst was lost, or its acknowledgement, or the responder was too slow, or it stood still; compare the queue pair's timeout with the round-trip time"
         FlowsInTrouble(Requests, Of(flow::is_timeout), "retransmitted packets after # timeouts",
             |flow| flow::exactly(flow.requests.triggers.timeout),
             flow::timeout);
@@ -424,7 +425,7 @@ pub static FINDINGS: &[FindingKind] = findings! {
 
     "slow" Warning [BothDirections]
         "A connection lost at least half of its time to one cause: pauses, CNPs, losses, a peer that was not ready or slow."
-        "analyze --flow N shows where its time went, with the evidence: begin with the largest share"
+        "analyze --flow N shows where the time of flow N went, with the evidence: begin with the largest share"
         SlowFlows(capture::slow);
 
     "rnr" Warning []
