@@ -45,8 +45,13 @@ fn command(smb2: &Smb2, body: &[u8], memory: Vec<Memory>) -> Option<Said> {
     if status == NtStatus::PENDING {
         return None;
     }
-    let is_error =
-        status != NtStatus::SUCCESS && status != NtStatus::MORE_PROCESSING_REQUIRED && status.0 >> 30 >= 2;
+    // How a list of files, and reading a file, end is no failure.
+    let is_end = match command {
+        Smb2Command::QUERY_DIRECTORY => status == NtStatus::NO_MORE_FILES,
+        Smb2Command::READ => status == NtStatus::END_OF_FILE,
+        _ => false,
+    };
+    let is_error = status.0 >> 30 >= 2 && status != NtStatus::MORE_PROCESSING_REQUIRED && !is_end;
     let size = match command {
         // Data in the message, and data by WRITE, which is told separately.
         Smb2Command::READ => {

@@ -823,8 +823,27 @@ pub(super) fn stragglers(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn Fn
 
 fn for_stragglers(head: &Head, say: &mut dyn FnMut(Seen), is_meant: impl Fn(CollectiveCause) -> bool) {
     for one in head.collectives.iter().flat_map(|all| &all.stragglers).filter(|one| is_meant(one.cause)) {
+        let next = match one.cause {
+            CollectiveCause::HostLate => {
+                Some("it was late in computing, or in asking: look at that host, not at the network")
+            }
+            CollectiveCause::Paused => {
+                Some("find out who paused this path, and why: the findings about pauses say more")
+            }
+            CollectiveCause::Recovering => {
+                Some("look for the loss on this path: the findings about its flows say where")
+            }
+            CollectiveCause::Throttled => Some(
+                "look for the congestion on this path: who is marked, and who else sends to its receiver",
+            ),
+            CollectiveCause::Slow => Some(
+                "look at this path, and at the adapters at its ends: nothing was lost, paused or marked there",
+            ),
+            _ => None,
+        };
         say(Seen {
             time: one.lost_ns,
+            next: next.map(Cow::Borrowed),
             ..Seen::new(one.operations, format!("collectives: {}", one.sentence()))
         });
     }
