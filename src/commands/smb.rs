@@ -60,7 +60,7 @@ fn command(smb2: &Smb2, body: &[u8], memory: Vec<Memory>) -> Option<Said> {
         Smb2Command::WRITE => word(4).map(u64::from),
         _ => None,
     };
-    let size = size.filter(|_| !is_error);
+    let size = if is_end { Some(0) } else { size.filter(|_| !is_error) };
     Some(Said::Reply(Answered {
         id,
         status: Status::new(status.0, status.name(), is_error),

@@ -34,7 +34,14 @@ pub fn nearest_code<'a>(word: &str, all: impl Iterator<Item = &'a str>) -> Vec<S
     let (word, all) = (typed(word), all.map(typed).collect::<Vec<_>>());
     let begins = |name: &&String| word.len() > 1 && name.split('-').any(|part| part.starts_with(&word));
     let parts: Vec<String> = all.iter().filter(begins).take(MOST).cloned().collect();
-    if parts.is_empty() { nearest(&word, all.into_iter()) } else { parts }
+    if !parts.is_empty() {
+        return parts;
+    }
+    // `rc-wrte`: so many parts of each are compared.
+    let len = word.split('-').count();
+    let start = |name: &str| name.split('-').take(len).collect::<Vec<_>>().join("-");
+    let near = nearest(&word, all.iter().map(|name| start(name)));
+    all.into_iter().filter(|name| near.contains(&start(name))).take(MOST).collect()
 }
 
 /// "; did you mean a or b?" of the [`nearest`] names, and `otherwise` where there are none.

@@ -426,11 +426,11 @@ terms! {
 
     /// The layout of clear-to-send elements. The names of NCCL's versions are those that have it.
     CtsLayout {
-        Sequence32 = "32_sequence" "32 bytes, 2.8 to 2.11": "32 bytes with a sequence number and a ready flag: NCCL 2.8 to 2.11.",
-        OneKey32 = "32" "32 bytes, 2.12 to 2.19": "32 bytes, one key: NCCL 2.12 to 2.19.",
-        TwoKeys64 = "64_two_keys" "64 bytes with two keys, 2.20 to 2.23": "64 bytes, two keys: NCCL 2.20 to 2.23, RCCL of 2024.",
-        FourKeys64 = "64_four_keys" "64 bytes with four keys, 2.24 to 2.29": "64 bytes, four keys: NCCL 2.24 to 2.29, and the plug-in of nccl-rdma-sharp-plugins.",
-        Bytes48 = "48" "48 bytes, 2.30": "48 bytes: NCCL 2.30.",
+        Sequence32 = "32_sequence" "32 bytes, NCCL 2.8 to 2.11": "32 bytes with a sequence number and a ready flag: NCCL 2.8 to 2.11.",
+        OneKey32 = "32" "32 bytes, NCCL 2.12 to 2.19": "32 bytes, one key: NCCL 2.12 to 2.19.",
+        TwoKeys64 = "64_two_keys" "64 bytes with two keys, NCCL 2.20 to 2.23": "64 bytes, two keys: NCCL 2.20 to 2.23, RCCL of 2024.",
+        FourKeys64 = "64_four_keys" "64 bytes with four keys, NCCL 2.24 to 2.29": "64 bytes, four keys: NCCL 2.24 to 2.29, and the plug-in of nccl-rdma-sharp-plugins.",
+        Bytes48 = "48" "48 bytes, NCCL 2.30": "48 bytes: NCCL 2.30.",
     }
 
     /// The byte order of a size in immediate data.

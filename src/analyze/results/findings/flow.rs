@@ -317,9 +317,17 @@ pub(super) fn trimming(_: &Subject<'_>, count: Bounds) -> (String, Vec<u64>) {
     (format!(" had {} trimmed by switches before the tap", counted(count, "packet")), Vec::new())
 }
 
-pub(super) fn corruption(_: &Subject<'_>, count: Bounds) -> (String, Vec<u64>) {
-    let text =
-        format!(": {} with a wrong ICRC or IP checksum: corrupted before the tap", counted(count, "packet"));
+pub(super) fn corruption(subject: &Subject<'_>, count: Bounds) -> (String, Vec<u64>) {
+    let bad = subject.counts.icrc.bad;
+    let what = match count {
+        [least, most] if least == most && bad == least => "a wrong ICRC".to_owned(),
+        // The column has those with a wrong ICRC alone.
+        [least, most] if least == most && (1..least).contains(&bad) => {
+            format!("a wrong ICRC ({}) or IP checksum ({})", number(bad), number(least - bad))
+        }
+        _ => "a wrong ICRC or IP checksum".to_owned(),
+    };
+    let text = format!(": {} with {what}: corrupted before the tap", counted(count, "packet"));
     (text, Vec::new())
 }
 

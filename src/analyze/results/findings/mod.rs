@@ -399,7 +399,7 @@ pub static FINDINGS: &[FindingKind] = findings! {
 
     "uet.nack" Warning []
         "Receivers of Ultra Ethernet refused packets, not because they were trimmed."
-        "no buffer, bitmap or resource: the receiver is overloaded, see who sends to it; a context that is not known, closing or out of its window: compare both ends' logs of it"
+        "no buffer, bitmap or resource: the receiver is overloaded, see who sends to it; a context that is not known, closing or out of its window: compare both ends' logs of it; a SYN or a mode that does not fit: compare how both ends are set up"
         Capture(capture::uet_nacks);
 
     "timeout" Warning []
