@@ -134,7 +134,8 @@ impl Table {
     /// of them fit beside each other.
     fn keep_words_whole(&mut self, width: usize) {
         // As the padding that each column gets.
-        let padding = |at: usize| if at == 0 { 3 } else { 2 };
+        let last = self.longest.len().saturating_sub(1);
+        let padding = |at: usize| if at == 0 { 2 } else { 1 } + usize::from(at != last);
         let mut order: Vec<usize> = (0..self.longest.len()).collect();
         order.sort_by_key(|&at| self.longest[at]);
         // The least that is left to a column whose words may be broken.
