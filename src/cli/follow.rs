@@ -20,12 +20,12 @@ use super::{
     trace::{Captures, Merging, Trace, name_of_trace, write_json},
 };
 use rdmawire::{
+    analyze::Application,
     capture::Record,
     dissect::{Dissection, dissect_with},
     filter::FrameMeta,
     icrc,
     report::{table::Tabular, units::several},
-    upper::{Application, Protocol},
     wire::Kind,
 };
 
@@ -132,17 +132,12 @@ impl Heard {
 
     /// Says which other command follows what this one does not.
     fn say(&self, command: &str, out: &mut impl Write) -> io::Result<()> {
-        let is_nvme = |protocol: Protocol| protocol == Protocol::Nvme;
-        let followed = |protocol: Protocol| match command {
-            "nvme" => !is_nvme(protocol) && protocol != Protocol::Ipoib,
-            _ => is_nvme(protocol),
+        let followed = |application: &&Application| match **application {
+            Application::NvmeOf => command != "nvme",
+            Application::Ipoib => false,
+            other => command == "nvme" && other.protocol().is_some(),
         };
-        let names: Vec<&str> = self
-            .0
-            .iter()
-            .filter(|application| application.protocol().is_some_and(followed))
-            .map(|application| application.name())
-            .collect();
+        let names: Vec<&str> = self.0.iter().filter(followed).map(|application| application.name()).collect();
         if names.is_empty() {
             return Ok(());
         }

@@ -34,8 +34,9 @@ pub fn nearest_code<'a>(word: &str, all: impl Iterator<Item = &'a str>) -> Vec<S
     let (word, all) = (typed(word), all.map(typed).collect::<Vec<_>>());
     let begins = |name: &&String| word.len() > 1 && name.split('-').any(|part| part.starts_with(&word));
     let parts: Vec<String> = all.iter().filter(begins).take(MOST).cloned().collect();
-    if !parts.is_empty() {
-        return parts;
+    let near = nearest(&word, all.iter().cloned());
+    if let Some(found) = [parts, near].into_iter().find(|found| !found.is_empty()) {
+        return found;
     }
     // `rc-wrte`: so many parts of each are compared.
     let len = word.split('-').count();

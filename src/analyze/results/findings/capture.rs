@@ -415,6 +415,10 @@ pub(super) fn without_rdma(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn 
             return;
         }
         let text = format!("no RDMA packet: {}", NotDecoded::list(capture.not_decoded.iter()));
+        // Where all of it was cut, that is what there is to say, too.
+        if capture.hiding().filter(|one| one.is_cut()).map(|one| one.frames).sum::<u64>() == others {
+            return;
+        }
         let is_all_cut = capture.not_decoded.iter().all(|one| one.is_cut());
         let other: u64 =
             capture.not_decoded.iter().filter(|one| one.is_other_transport()).map(|one| one.frames).sum();
@@ -487,9 +491,7 @@ pub(super) fn slow(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Se
             time: share.ns,
             frames: share.frame.into_iter().collect(),
             flows: (all.iter().take(MAX_SLOW).map(affected).collect(), all.len() as u64),
-            next: Some(
-                format!("{}; analyze --flow {} shows where its time went", advice(cause), worst.flow).into(),
-            ),
+            advice: Some(format!("{}; the worst is flow {}", advice(cause), worst.flow).into()),
             ..Seen::new(all.len() as u64, text)
         };
         say(seen.kin([Thing::Time(cause)], of));
@@ -823,7 +825,7 @@ pub(super) fn stragglers(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn Fn
 
 fn for_stragglers(head: &Head, say: &mut dyn FnMut(Seen), is_meant: impl Fn(CollectiveCause) -> bool) {
     for one in head.collectives.iter().flat_map(|all| &all.stragglers).filter(|one| is_meant(one.cause)) {
-        let next = match one.cause {
+        let advice = match one.cause {
             CollectiveCause::HostLate => {
                 Some("it was late in computing, or in asking: look at that host, not at the network")
             }
@@ -843,7 +845,7 @@ fn for_stragglers(head: &Head, say: &mut dyn FnMut(Seen), is_meant: impl Fn(Coll
         };
         say(Seen {
             time: one.lost_ns,
-            next: next.map(Cow::Borrowed),
+            advice: advice.map(Cow::Borrowed),
             ..Seen::new(one.operations, format!("collectives: {}", one.sentence()))
         });
     }

@@ -425,7 +425,7 @@ pub static FINDINGS: &[FindingKind] = findings! {
 
     "slow" Warning [BothDirections]
         "A connection lost at least half of its time to one cause: pauses, CNPs, losses, a peer that was not ready or slow."
-        "analyze --flow N shows where the time of flow N went, with the evidence: begin with the largest share"
+        "analyze --flow N shows where the time of flow N went, with the evidence"
         SlowFlows(capture::slow);
 
     "rnr" Warning []
@@ -675,7 +675,7 @@ pub static FINDINGS: &[FindingKind] = findings! {
 
     "collective.straggler" Note [BothDirections]
         "Operations of a collective waited for one endpoint, or for one path."
-        "a late host is late in computing: look there, not at the network; a path that loses packets or is paused has findings of its own"
+        "see `rdmawire collectives`, which lists operations and requests, with what their time went to"
         Capture(capture::stragglers);
 
     "class.ack" Note []

@@ -53,9 +53,6 @@ fn hosts(all: &[&Setup], end: impl Fn(&Setup) -> &str) -> String {
     }
 }
 
-/// Different private data of refusals that a result names.
-const MAX_SAID: usize = 3;
-
 /// Refused: one result for each host, service and reason.
 pub(super) fn refused(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
     let key = |setup: &Setup| {
@@ -67,14 +64,8 @@ pub(super) fn refused(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut
     for ((host, service, by, reason), all) in groups(head, key) {
         let who = by.map_or("a side", |side| side.words());
         let reason = reason.unwrap_or(Cow::Borrowed("no reason given"));
-        let said: BTreeSet<String> = all.iter().filter_map(|setup| setup.refusal_said()).collect();
-        let said = match said.len() {
-            0 => String::new(),
-            1..=MAX_SAID => format!("; private data: {}", said.into_iter().collect::<Vec<_>>().join(", ")),
-            n => format!("; private data: {n} different ones"),
-        };
         let text = format!(
-            "{} from {} to {}, {service}, refused by the {who}: {reason}{said}",
+            "{} from {} to {}, {service}, refused by the {who}: {reason}",
             several(all.len() as u64, "connection"),
             askers(&all),
             clean(&host)
