@@ -70,10 +70,10 @@ use rdmawire::{
 
 /// What to type first.
 const EXAMPLES: &str = "Examples:
-  rdmawire x.pcap                          the same as `rdmawire analyze x.pcap`: what went wrong, where, and what to do
-  rdmawire analyze x.pcap --html x.html    the same as a page
-  rdmawire dissect --around 82 x.pcap      frame 82 and those around it, each with what it was taken for
-  rdmawire explain 'lost packets'          what a word of the output means";
+  rdmawire x.pcap                        as `rdmawire analyze x.pcap`: what went wrong, and where
+  rdmawire analyze x.pcap --html x.html  the same as a page
+  rdmawire dissect --around 82 x.pcap    frame 82 and those near it, each with its class
+  rdmawire explain 'lost packets'        what a word of the output means";
 
 /// The section of the help about the exit status.
 const EXIT_STATUS: &str = "Exit status:

@@ -18,7 +18,7 @@ use rdmawire::{
 };
 
 /// Words of text that are no name of a figure, a field or a column.
-const IN_TEXT: [(&str, &str); 16] = [
+const IN_TEXT: [(&str, &str); 17] = [
     (
         "on the wire",
         "bytes that a link is busy with: those of frames, with preamble, frame check sequence and inter-frame gap (IEEE 802.3).",
@@ -56,6 +56,10 @@ const IN_TEXT: [(&str, &str); 16] = [
     ),
     ("tap", "the place on the network where a capture was made."),
     ("ackreq", "the packet asks for an acknowledgement: bth.ack_req, the A bit of the BTH."),
+    (
+        "recovering from loss",
+        "the former name of timeouts and retransmissions, of which not all are for losses.",
+    ),
     ("RTO", "a retransmission timeout: see timeout."),
     (
         "repeated READ",
