@@ -18,8 +18,8 @@ use super::{
     tracking::Tracking,
 };
 use rdmawire::report::{
-    Capture, CollectiveConnection, CollectiveOperation, CollectiveRequest, Collectives as Report, OneSided,
-    OneSidedQueuePair, OneSidedRail, SetClock, json,
+    Capture, CollectiveCause, CollectiveConnection, CollectiveOperation, CollectiveRequest,
+    Collectives as Report, OneSided, OneSidedQueuePair, OneSidedRail, SetClock, clean, json,
     units::{bits, bytes, count, duration, mean, percent, several, utc_us},
 };
 
@@ -220,7 +220,11 @@ fn operation(one: &CollectiveOperation) -> Vec<String> {
     let waited = match (&one.straggler, one.cause, one.lost_ns) {
         (Some(rank), Some(cause), Some(lost)) => {
             let share = percent(lost as f64 / one.lasted_ns.max(1) as f64);
-            format!("{}: {}, {} ({share})", end(rank, one.straggler_rank), cause.words(), duration(lost))
+            // A path has two ends.
+            let is_path = cause != CollectiveCause::HostLate;
+            let to = one.straggler_peer.as_deref().filter(|_| is_path);
+            let to = to.map_or_else(String::new, |peer| format!(" → {}", clean(peer)));
+            format!("{}{to}: {}, {} ({share})", end(rank, one.straggler_rank), cause.words(), duration(lost))
         }
         _ => String::new(),
     };
@@ -257,12 +261,14 @@ fn request(one: &CollectiveRequest) -> Vec<String> {
         0 | 1 => String::new(),
         n => format!(" on {}", several(n as u64, "queue pair")),
     };
+    // Of a request that was only asked for, neither is known.
+    let has_data = one.first_frame.is_some();
     vec![
         one.connection.to_string(),
         count(one.index),
         frames,
-        format!("{}{queue_pairs}", bytes(one.bytes)),
-        duration(one.time.lasted_ns),
+        if has_data { format!("{}{queue_pairs}", bytes(one.bytes)) } else { String::new() },
+        if one.time.lasted_ns > 0 { duration(one.time.lasted_ns) } else { String::new() },
         one.time.sentence(),
     ]
 }

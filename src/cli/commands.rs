@@ -42,6 +42,7 @@ impl Commands {
 
 impl Follow for Followed {
     type Report = Report;
+    const COMMAND: &'static str = "commands";
 
     fn keeping(keep: usize) -> Self {
         Followed::keeping(keep)

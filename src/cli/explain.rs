@@ -17,7 +17,7 @@ use super::Outcome;
 use rdmawire::{
     analyze::{FINDINGS, FindingKind, Scope},
     dissect::Problem,
-    filter::{Name, Pseudo, SHORT},
+    filter::{ADDRESSES, Name, Pseudo, SHORT},
     gate::{Figure, Natural},
     grammar::{did_you_mean, nearest, print::several, units},
     opcode::{Direction, Opcode, PayloadRule, Position},
@@ -261,7 +261,16 @@ fn named(name: &str, to: &mut String) -> anyhow::Result<()> {
             return Ok(());
         }
     }
-    if let Some((short, of)) = SHORT.iter().find(|(short, _)| *short == name) {
+    let mut of_words = String::new();
+    let found = by_words(name, is_field, &mut of_words);
+    to.push_str(&words::once(&of_words));
+    found
+}
+
+/// What has this name beside headers and fields.
+fn by_words(name: &str, is_field: bool, to: &mut String) -> anyhow::Result<()> {
+    let addresses = ADDRESSES.iter().map(|&(short, _, of)| (short, of));
+    if let Some((short, of)) = SHORT.into_iter().chain(addresses).find(|(short, _)| *short == name) {
         writeln!(to, "{short}, in filters: short for {of}")?;
     }
     let figure = Figure::by_name(name);
@@ -507,7 +516,8 @@ Wireshark's names are understood too: infiniband.bth.psn, ip.addr, udp.port.
 Short for others:
 ",
     );
-    for (short, of) in SHORT {
+    let addresses = ADDRESSES.iter().map(|&(short, _, of)| (short, of));
+    for (short, of) in SHORT.into_iter().chain(addresses) {
         writeln!(to, "  {short:20} {of}")?;
     }
     to.push_str("\nWorked out from the frame:\n");

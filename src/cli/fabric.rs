@@ -25,6 +25,7 @@ use rdmawire::{
         clean,
         units::{bytes, count, duration, rate, several, yes_or_no},
     },
+    wire::MgmtClass,
 };
 
 /// Show a subnet of InfiniBand: nodes, ports, links, LIDs, subnet managers, multicast groups, paths, and what counters counted.
@@ -137,6 +138,11 @@ impl Fabric {
             return report.findings.iter().try_for_each(|finding| list::say(out, "  - ", finding));
         }
         list::say(out, "  ", &report.sentence())?;
+        let is_set_up = |row: &fabric::OperationRow| row.class_id == MgmtClass::CM.0;
+        if !report.operations.is_empty() && report.operations.iter().all(is_set_up) {
+            let text = "Only messages of the connection manager: nothing manages a subnet in this capture. `rdmawire connections` follows them.";
+            list::say(out, "  - ", text)?;
+        }
         if let (Some(reached), Some(lost)) = (report.pairs_reached, report.pairs_not_reached) {
             let most = report.most_switches.unwrap_or(0);
             write!(out, "  {} of adapters' ports reach each other", several(reached, "pair"))?;

@@ -1,7 +1,7 @@
 //! What commands that follow the commands of upper layers have in common: their options, reading, and what is printed when.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     io::{self, Write},
     path::PathBuf,
 };
@@ -20,11 +20,13 @@ use super::{
     trace::{Captures, Merging, Trace, name_of_trace, write_json},
 };
 use rdmawire::{
+    analyze::Application,
     capture::Record,
     dissect::{Dissection, dissect_with},
     filter::FrameMeta,
     icrc,
     report::{table::Tabular, units::several},
+    wire::Kind,
 };
 
 #[derive(Debug, Args)]
@@ -58,6 +60,8 @@ pub(super) struct Following {
 /// Follows commands, frame by frame.
 pub(super) trait Follow {
     type Report: Serialize + Tabular;
+    /// The name of the command.
+    const COMMAND: &'static str;
 
     /// Keeps so many commands one by one for the report.
     fn keeping(keep: usize) -> Self;
@@ -102,6 +106,44 @@ pub(super) fn say_none(what: &str, one_way: bool, requests: u64, out: &mut impl 
         list::say(out, "  - ", &text)?;
     }
     Ok(())
+}
+
+/// What the capture has for another command that follows commands.
+#[derive(Default)]
+struct Heard(BTreeSet<Application>);
+
+impl Heard {
+    /// Whose a frame is, as a set-up says it, or a message that can only be one.
+    fn hear(&mut self, d: &Dissection<'_>) {
+        let by_message = || {
+            d.layers().iter().find_map(|layer| match layer.kind {
+                Kind::RpcRdma => Some(Application::Nfs),
+                Kind::NvmeSqe | Kind::NvmeCqe => Some(Application::NvmeOf),
+                Kind::Iser => Some(Application::Iser),
+                Kind::Srp => Some(Application::Srp),
+                Kind::SmbdData => Some(Application::SmbDirect),
+                Kind::Rds => Some(Application::Rds),
+                _ => None,
+            })
+        };
+        let by_set_up = || d.application_by_service().or_else(|| d.application_by_private_data());
+        self.0.extend(by_set_up().or_else(by_message));
+    }
+
+    /// Says which other command follows what this one does not.
+    fn say(&self, command: &str, out: &mut impl Write) -> io::Result<()> {
+        let followed = |application: &&Application| match **application {
+            Application::NvmeOf => command != "nvme",
+            Application::Ipoib => false,
+            other => command == "nvme" && other.protocol().is_some(),
+        };
+        let names: Vec<&str> = self.0.iter().filter(followed).map(|application| application.name()).collect();
+        if names.is_empty() {
+            return Ok(());
+        }
+        let other = if command == "nvme" { "commands" } else { "nvme" };
+        list::say(out, "  - ", &format!("{}: `rdmawire {other}` follows it.", names.join(", ")))
+    }
 }
 
 /// Says which of several taps each connection is read of; `of` has the number of its interface where there are several.
@@ -154,6 +196,7 @@ impl Following {
         let tables = self.tables.open(self.force)?;
         let (filter, options) = (arg::filter(&self.filter)?, self.roce.options());
         let mut commands = F::keeping(if self.commands || self.tables.are_asked() { KEPT } else { 0 });
+        let mut heard = Heard::default();
         let read = each(&mut source, |number, record| {
             let d = dissect_with(options, record.link, record.frame, record.wire_len);
             let is_wanted = filter.as_ref().is_none_or(|filter| {
@@ -161,6 +204,7 @@ impl Following {
                 filter.matches(&d, &FrameMeta { number, time_ns: record.time.0, icrc })
             });
             if is_wanted {
+                heard.hear(&d);
                 commands.push(number, record, &d);
             }
             Ok(())
@@ -175,6 +219,7 @@ impl Following {
             write_json(&source, &report, &mut out)?;
         } else {
             F::print(&report, &name, self, &mut out)?;
+            heard.say(F::COMMAND, &mut out)?;
         }
         Ok(is_whole && is_opened)
     }

@@ -68,6 +68,13 @@ use rdmawire::{
     report::{clean, steers},
 };
 
+/// What to type first.
+const EXAMPLES: &str = "Examples:
+  rdmawire x.pcap                        as `rdmawire analyze x.pcap`: what went wrong, and where
+  rdmawire analyze x.pcap --html x.html  the same as a page
+  rdmawire dissect --around 82 x.pcap    frame 82 and those near it, each with its class
+  rdmawire explain 'lost packets'        what a word of the output means";
+
 /// The section of the help about the exit status.
 const EXIT_STATUS: &str = "Exit status:
   0 done, 1 done and what was asked for does not hold, 2 some of it could not be done.
@@ -76,7 +83,7 @@ const EXIT_STATUS: &str = "Exit status:
 
 /// The packet-level toolkit for RoCEv2 and InfiniBand.
 #[derive(Debug, Parser)]
-#[command(name = "rdmawire", version, about, arg_required_else_help = true, after_help = format!("{EXIT_STATUS}\n\n{}", config::HELP))]
+#[command(name = "rdmawire", version, about, arg_required_else_help = true, after_help = format!("{EXAMPLES}\n\n{EXIT_STATUS}\n\n{}", config::HELP))]
 pub(crate) struct Cli {
     #[command(flatten)]
     every: Every,

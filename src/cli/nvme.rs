@@ -41,6 +41,7 @@ impl Nvme {
 
 impl Follow for Commands {
     type Report = Report;
+    const COMMAND: &'static str = "nvme";
 
     fn keeping(keep: usize) -> Self {
         Commands::keeping(keep)

@@ -400,7 +400,7 @@ fn command_row(done: &Done, at: usize) -> CommandRow {
 
 /// What stands out, with what to do.
 fn findings(report: &Report, shown: &[&Conversation], end: i64) -> Vec<String> {
-    let mut all = Vec::new();
+    let (mut all, mut bounds) = (Vec::new(), Vec::new());
     let who = |at: usize| match report.connections.get(at) {
         Some(row) => format!("#{at} {} → {}, {}", row.client, row.server, row.protocol),
         None => String::new(),
@@ -426,7 +426,7 @@ fn findings(report: &Report, shown: &[&Conversation], end: i64) -> Vec<String> {
         }
         all.extend(trouble(&who(at), &of.sums.time));
         let completed = row.completed;
-        all.extend(behind_tap(&who(at), "the server", row.time.server_ns, completed, row.fastest_ack_ns));
+        bounds.extend(behind_tap(&who(at), "the server", row.time.server_ns, completed, row.fastest_ack_ns));
     }
     for row in &report.failed {
         all.push(format!(
@@ -438,5 +438,7 @@ fn findings(report: &Report, shown: &[&Conversation], end: i64) -> Vec<String> {
             row.first_frame,
         ));
     }
+    // What is only a bound of a figure comes behind what happened.
+    all.extend(bounds);
     all
 }

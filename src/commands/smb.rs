@@ -45,8 +45,13 @@ fn command(smb2: &Smb2, body: &[u8], memory: Vec<Memory>) -> Option<Said> {
     if status == NtStatus::PENDING {
         return None;
     }
-    let is_error =
-        status != NtStatus::SUCCESS && status != NtStatus::MORE_PROCESSING_REQUIRED && status.0 >> 30 >= 2;
+    // How a list of files, and reading a file, end is no failure.
+    let is_end = match command {
+        Smb2Command::QUERY_DIRECTORY => status == NtStatus::NO_MORE_FILES,
+        Smb2Command::READ => status == NtStatus::END_OF_FILE,
+        _ => false,
+    };
+    let is_error = status.0 >> 30 >= 2 && status != NtStatus::MORE_PROCESSING_REQUIRED && !is_end;
     let size = match command {
         // Data in the message, and data by WRITE, which is told separately.
         Smb2Command::READ => {
@@ -55,7 +60,7 @@ fn command(smb2: &Smb2, body: &[u8], memory: Vec<Memory>) -> Option<Said> {
         Smb2Command::WRITE => word(4).map(u64::from),
         _ => None,
     };
-    let size = size.filter(|_| !is_error);
+    let size = if is_end { Some(0) } else { size.filter(|_| !is_error) };
     Some(Said::Reply(Answered {
         id,
         status: Status::new(status.0, status.name(), is_error),

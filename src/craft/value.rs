@@ -5,7 +5,7 @@ use std::{fmt, net::IpAddr};
 use super::{ComputedField, Packet};
 use crate::{
     grammar::{
-        Error, did_you_mean, nearest,
+        Error, did_you_mean, nearest, nearest_code,
         print::hex,
         recipe::{Assignment, Bytes},
         units,
@@ -90,8 +90,12 @@ pub(super) fn set(header: &mut [u8], kind: Kind, field: &Field, text: &str) -> R
             Err(_) => return Err("an IPv4 or IPv6 address".into()),
         },
         Show::Named(_) if kind.is_bth() && field.name == "opcode" => {
+            let opcode = Opcode::from_name(text).ok_or_else(|| {
+                let near = nearest_code(text, Opcode::ALL.iter().filter_map(|op| op.ident()));
+                did_you_mean(&near, "")
+            });
             let expected = "an operation code like rc-write-only, or its number";
-            Opcode::from_name(text).ok_or(expected)?.set(header, field);
+            opcode.map_err(|or| format!("{expected}{or}"))?.set(header, field);
         }
         Show::Named(name) => {
             let value = number.or_else(|| named(field, text, |value| name(value).map(str::to_owned)));

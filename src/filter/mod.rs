@@ -35,7 +35,7 @@ use std::{
 
 #[cfg(feature = "frame")]
 pub(crate) use name::Value;
-pub use name::{Name, Pseudo, SHORT};
+pub use name::{ADDRESSES, Name, Pseudo, SHORT};
 use value::Operand;
 
 pub use crate::grammar::Error;

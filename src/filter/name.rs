@@ -169,6 +169,13 @@ const EITHER: [(&str, Kind, [&str; 2]); 4] = [
     ("udp.port", Kind::Udp, ["src_port", "dst_port"]),
 ];
 
+/// Names for the addresses of a packet, whatever IP it has; in native InfiniBand the GIDs: what tables call `src` and `dst`.
+pub const ADDRESSES: [(&str, [&str; 2], &str); 3] = [
+    ("src", ["src", "sgid"], "ip.src, ipv6.src, grh.sgid"),
+    ("dst", ["dst", "dgid"], "ip.dst, ipv6.dst, grh.dgid"),
+    ("addr", ["", ""], "src, dst"),
+];
+
 impl Name {
     /// Resolve a name.
     ///
@@ -190,6 +197,7 @@ impl Name {
         own.chain(Pseudo::ALL.iter().map(|pseudo| pseudo.name().to_owned()))
             .chain(EITHER.iter().map(|(name, ..)| name.to_string()))
             .chain(SHORT.iter().map(|(name, _)| name.to_string()))
+            .chain(ADDRESSES.iter().map(|(name, ..)| name.to_string()))
             .chain(wireshark.filter(|name| !name.is_empty()))
     }
 
@@ -214,6 +222,13 @@ impl Name {
         match &self.what {
             What::Pseudo(pseudo) => pseudo.values(),
             What::Layer(_) => Type::Layer,
+            // Of several versions of IP.
+            What::Fields(fields)
+                if fields.iter().any(|(_, field)| matches!(field.show, Show::Ipv4))
+                    && fields.iter().any(|(_, field)| matches!(field.show, Show::Ipv6)) =>
+            {
+                Type::Ip
+            }
             What::Fields(fields) => match fields.first() {
                 Some((kind, field)) if kind.is_bth() && field.name == "opcode" => Type::Opcode,
                 Some((_, field)) => match field.show {
@@ -326,6 +341,13 @@ fn lookup(text: &str) -> Option<What> {
     }
     if let Some((_, of, names)) = EITHER.iter().find(|(name, ..)| *name == text) {
         return fields(|kind, field| kind == *of && names.contains(&field.name));
+    }
+    if let Some((_, names, _)) = ADDRESSES.iter().find(|(name, ..)| *name == text) {
+        let is_meant = |field: &Field| match text {
+            "addr" => ADDRESSES.iter().any(|(_, names, _)| names.contains(&field.name)),
+            _ => names.contains(&field.name),
+        };
+        return fields(|kind, field| matches!(kind, Kind::Ipv4 | Kind::Ipv6 | Kind::Grh) && is_meant(field));
     }
     let plain = text.strip_prefix("infiniband.").unwrap_or(text);
     for text in [text, plain] {

@@ -8,7 +8,7 @@ use std::{
 use super::name::{Type, Value};
 use crate::{
     dissect::Problem,
-    grammar::{did_you_mean, nearest, units},
+    grammar::{did_you_mean, nearest_code, units},
     opcode::Opcode,
     wire::{Kind, Mac, Show},
 };
@@ -45,9 +45,8 @@ impl Operand {
             Type::Opcode => match Opcode::from_name(text) {
                 Some(Opcode { code, .. }) => With::Range(code as u128, code as u128),
                 None => {
-                    let names = Opcode::ALL.iter().filter_map(|op| op.ident());
-                    let names = names.map(|name| name.to_ascii_lowercase().replace('_', "-"));
-                    let near = did_you_mean(&nearest(&text.replace(['_', ' '], "-"), names), "");
+                    let near =
+                        did_you_mean(&nearest_code(text, Opcode::ALL.iter().filter_map(|op| op.ident())), "");
                     return Err(format!(
                         "expected an operation code: a number or a name like rc-write-only{near}"
                     ));

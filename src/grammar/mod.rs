@@ -13,4 +13,4 @@ pub mod units;
 
 pub use error::Error;
 pub(crate) use error::{Fault, Parsed, fail, run};
-pub use near::{did_you_mean, nearest};
+pub use near::{did_you_mean, nearest, nearest_code};

@@ -26,6 +26,25 @@ pub fn nearest(word: &str, names: impl Iterator<Item = String>) -> Vec<String> {
     near.into_iter().take(3).map(|(.., name)| name).collect()
 }
 
+/// The operation codes that may be meant, as they are typed: those of which a part begins so, `rc-acknowledge` for `ack`; else the [`nearest`]. `all`:
+/// their names, `RC_ACKNOWLEDGE`.
+pub fn nearest_code<'a>(word: &str, all: impl Iterator<Item = &'a str>) -> Vec<String> {
+    const MOST: usize = 3;
+    let typed = |name: &str| name.to_ascii_lowercase().replace(['_', ' '], "-");
+    let (word, all) = (typed(word), all.map(typed).collect::<Vec<_>>());
+    let begins = |name: &&String| word.len() > 1 && name.split('-').any(|part| part.starts_with(&word));
+    let parts: Vec<String> = all.iter().filter(begins).take(MOST).cloned().collect();
+    let near = nearest(&word, all.iter().cloned());
+    if let Some(found) = [parts, near].into_iter().find(|found| !found.is_empty()) {
+        return found;
+    }
+    // `rc-wrte`: so many parts of each are compared.
+    let len = word.split('-').count();
+    let start = |name: &str| name.split('-').take(len).collect::<Vec<_>>().join("-");
+    let near = nearest(&word, all.iter().map(|name| start(name)));
+    all.into_iter().filter(|name| near.contains(&start(name))).take(MOST).collect()
+}
+
 /// "; did you mean a or b?" of the [`nearest`] names, and `otherwise` where there are none.
 pub fn did_you_mean(near: &[String], otherwise: &str) -> String {
     match near {

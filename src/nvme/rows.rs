@@ -623,7 +623,7 @@ fn command_row(done: &Done, at: usize, queue: &Queue, size: Option<u64>) -> Comm
 
 /// What stands out, with what to do.
 fn findings(report: &Report, shown: &[&Queue], end: i64) -> Vec<String> {
-    let mut all = Vec::new();
+    let (mut all, mut bounds) = (Vec::new(), Vec::new());
     for (at, (row, queue)) in report.queues.iter().zip(shown).enumerate() {
         let who = row.text(at);
         let side = |by: Address| if by == queue.host { "the host" } else { "the controller" };
@@ -691,7 +691,7 @@ fn findings(report: &Report, shown: &[&Queue], end: i64) -> Vec<String> {
             ));
         }
         all.extend(trouble(&who, &queue.sums.time));
-        all.extend(behind_tap(
+        bounds.extend(behind_tap(
             &who,
             "the controller",
             row.time.controller_ns,
@@ -713,5 +713,7 @@ fn findings(report: &Report, shown: &[&Queue], end: i64) -> Vec<String> {
             row.first_frame,
         ));
     }
+    // What is only a bound of a figure comes behind what happened.
+    all.extend(bounds);
     all
 }

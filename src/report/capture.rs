@@ -197,8 +197,12 @@ impl SetClock {
         let drift = self.drift_ppm.map_or_else(String::new, |ppm| {
             format!(" and runs {:.1} ppm {}", ppm.abs(), if ppm > 0.0 { "faster" } else { "slower" })
         });
+        let error = match self.error_ns {
+            Some(ns) => format!(", to ± {}", units::duration(ns)),
+            None => "; how far they may be off is not known, as all of these go one way".to_owned(),
+        };
         format!(
-            "the clock of {file} is {by} {way} that of {first}{drift}: {common} in common show it; its times are set right"
+            "the clock of {file} is {by} {way} that of {first}{drift}: {common} in common show it; its times are set right{error}"
         )
     }
 }

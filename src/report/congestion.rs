@@ -244,7 +244,10 @@ impl Congestion {
 impl Dcqcn {
     /// Which model is nearest, and how far the others are off.
     pub fn sentence(&self) -> String {
-        let off = |ratio: f64| format!("{} off", percent(ratio));
+        let off = |ratio: f64| match ratio {
+            10.0.. => format!("{ratio:.0} times off"),
+            _ => format!("{} off", percent(ratio)),
+        };
         let others = self
             .models
             .iter()

@@ -123,15 +123,22 @@ impl OneSided {
             parts.push(format!("signals: {}", signals.join(", ")));
         }
         // Both directions are one.
-        let used = self.rails.iter().filter(|rail| rail.operations > 0);
-        let used: BTreeSet<[&str; 2]> =
-            used.map(|rail| [rail.src.as_str().min(&rail.dst), rail.src.as_str().max(&rail.dst)]).collect();
+        let number = |is_meant: fn(&&OneSidedRail) -> bool| {
+            let of = self.rails.iter().filter(is_meant);
+            let ends = of.map(|rail| [rail.src.as_str().min(&rail.dst), rail.src.as_str().max(&rail.dst)]);
+            ends.collect::<BTreeSet<[&str; 2]>>().len() as u64
+        };
+        let (used, rails) = (number(|rail| rail.operations > 0), number(|_| true));
+        let on_rails = match used == rails {
+            true => several(used, "rail"),
+            false => format!("{} of {}", count(used), several(rails, "rail")),
+        };
         let queue_pairs = self.queue_pairs.len() as u64 + self.not_listed;
         let mut text = vec![format!(
             "{} on {} of {}: {}",
             several(all(|one| one.operations), "operation"),
             several(queue_pairs, "queue pair"),
-            several(used.len() as u64, "rail"),
+            on_rails,
             parts.join(", ")
         )];
         if let Some(most) = self.queue_pairs.first() {

@@ -188,8 +188,11 @@ impl Pause {
             text += &format!(" ({} of the time; ended: {})", percent(duty), ended.join(", "));
         }
         if let Some(did) = self.effect.filter(|did| did.flows > 0) {
-            text +=
-                &format!(", stopped {} for up to {}", several(did.flows, "flow"), duration(did.effective_ns));
+            text += &format!(", stopped {}", several(did.flows, "flow"));
+            // Flows whose timers expired in a pause need not have been silent in most of it.
+            if did.effective_ns > 0 {
+                text += &format!(" for up to {}", duration(did.effective_ns));
+            }
             if did.timeouts > 0 {
                 text += &format!(
                     " and caused {} with {}",

@@ -265,6 +265,21 @@ impl Setup {
         }
     }
 
+    /// What an application said when it refused, in words: `"no such volume"`. `None` where it did not refuse, or what it said has words of its
+    /// own, as that of NVMe has.
+    pub fn refusal_said(&self) -> Option<String> {
+        let is_of_application = self.outcome == SetupOutcome::Refused
+            && self.reason.as_deref().is_some_and(|reason| reason.ends_with("consumer reject"));
+        let end = match self.rejected_by.filter(|_| is_of_application)? {
+            Side::Active => &self.active,
+            _ => &self.passive,
+        };
+        Some(match &end.private_data {
+            Some(hex) => data_in_words(hex),
+            None => "none".to_owned(),
+        })
+    }
+
     /// All set-ups in a sentence; `None` where there are none. `count`: all of them, those that are not listed too.
     pub fn sentence_of(all: &[Setup], count: u64) -> Option<String> {
         if count == 0 {
@@ -281,7 +296,9 @@ impl Setup {
         if let (Some(median), Some(longest)) = (times.get(times.len() / 2), times.last()) {
             text += &match times.len() {
                 1 => format!("; set up in {}", duration(*longest)),
-                _ => format!("; set up in {}, at most {}", duration(*median), duration(*longest)),
+                _ => {
+                    format!("; set up in {} in the median, {} at most", duration(*median), duration(*longest))
+                }
             };
         }
         Some(text)
@@ -341,7 +358,7 @@ impl Setup {
             27 => {
                 "the asking side wants to issue more READs at a time than the asked side accepts: lower its initiator depth"
             }
-            28 => "the application refused: its private data says why (private_data), and its log",
+            28 => "the application refused: its private data, if it gave any, and its log say why",
             29 => "the RNR retry count was not accepted: use another one",
             30 => "the same communication ID is in use: the asking host was probably restarted",
             31 => "the versions of the connection managers differ",
@@ -398,9 +415,23 @@ impl Setup {
     pub fn sidr_advice(status: u8) -> &'static str {
         match status {
             1 => "nobody listens there: start the service on that host, or correct address and port",
-            2 => "the application refused: its private data says why (private_data), and its log",
+            2 => "the application refused: its private data, if it gave any, and its log say why",
             3 => "the asked host has no queue pair for it: look into the log of the service",
             _ => "look into the logs of the side that refused",
         }
+    }
+}
+
+/// Bytes in hexadecimal as text, where that is what they are.
+fn data_in_words(hex: &str) -> String {
+    /// More would fill the line.
+    const MOST: usize = 64;
+    let byte = |pair: &[u8]| u8::from_str_radix(str::from_utf8(pair).ok()?, 16).ok();
+    let bytes: Option<Vec<u8>> = hex.as_bytes().chunks(2).map(byte).collect();
+    let is_text = |byte: &u8| matches!(byte, b' '..=b'~');
+    match bytes.filter(|bytes| bytes.iter().all(is_text)).map(String::from_utf8) {
+        Some(Ok(text)) => format!("\"{text}\""),
+        _ if hex.len() > 2 * MOST => format!("0x{}…", hex.get(..2 * MOST).unwrap_or(hex)),
+        _ => format!("0x{hex}"),
     }
 }

@@ -409,7 +409,7 @@ terms! {
         Waiting = "waiting" "waiting for ACKs": "It waited for an acknowledgement: its window was used up. Of a responder: the requester asked late, and a READ takes a round trip.",
         Paused = "paused": "Its priority was paused and it was silent, or the acknowledgements that it waited for were paused.",
         Throttled = "throttled" "throttled after CNPs": "Extra sending time caused by CNPs: actual time minus the time the same bytes take at the rate before the first CNP.",
-        Recovering = "recovering" "recovering from loss": "It waited for a timeout or reacted to a NAK, and retransmitted packets.",
+        Recovering = "recovering" "timeouts and retransmissions": "It waited for a timeout or reacted to a NAK, and retransmitted packets, whether these were lost or not.",
         NotReady = "not_ready" "receiver not ready": "The receiver was not ready (RNR NAK), and it waited to retransmit.",
         ReceiverSlow = "receiver_slow" "receiver slow": "Acknowledgements took much longer than the path does, and nothing on the path explains it.",
         ResponderSlow = "responder_slow" "responder slow": "The first data of READs took much longer than the path does, and nothing on the path explains it.",
@@ -426,11 +426,11 @@ terms! {
 
     /// The layout of clear-to-send elements. The names of NCCL's versions are those that have it.
     CtsLayout {
-        Sequence32 = "32_sequence" "32 bytes, 2.8 to 2.11": "32 bytes with a sequence number and a ready flag: NCCL 2.8 to 2.11.",
-        OneKey32 = "32" "32 bytes, 2.12 to 2.19": "32 bytes, one key: NCCL 2.12 to 2.19.",
-        TwoKeys64 = "64_two_keys" "64 bytes with two keys, 2.20 to 2.23": "64 bytes, two keys: NCCL 2.20 to 2.23, RCCL of 2024.",
-        FourKeys64 = "64_four_keys" "64 bytes with four keys, 2.24 to 2.29": "64 bytes, four keys: NCCL 2.24 to 2.29, and the plug-in of nccl-rdma-sharp-plugins.",
-        Bytes48 = "48" "48 bytes, 2.30": "48 bytes: NCCL 2.30.",
+        Sequence32 = "32_sequence" "32 bytes, NCCL 2.8 to 2.11": "32 bytes with a sequence number and a ready flag: NCCL 2.8 to 2.11.",
+        OneKey32 = "32" "32 bytes, NCCL 2.12 to 2.19": "32 bytes, one key: NCCL 2.12 to 2.19.",
+        TwoKeys64 = "64_two_keys" "64 bytes with two keys, NCCL 2.20 to 2.23": "64 bytes, two keys: NCCL 2.20 to 2.23, RCCL of 2024.",
+        FourKeys64 = "64_four_keys" "64 bytes with four keys, NCCL 2.24 to 2.29": "64 bytes, four keys: NCCL 2.24 to 2.29, and the plug-in of nccl-rdma-sharp-plugins.",
+        Bytes48 = "48" "48 bytes, NCCL 2.30": "48 bytes: NCCL 2.30.",
     }
 
     /// The byte order of a size in immediate data.

@@ -127,7 +127,14 @@ fn without_collectives(mut report: Value, had_some: bool) -> Value {
         }
     }
     report["collectives"] = Value::Null;
+    // A cause by its name, as others before it may go.
     if let Some(findings) = report["findings"].as_array_mut() {
+        let ids: Vec<Value> = findings.iter().map(|finding| finding["id"].clone()).collect();
+        for finding in findings.iter_mut() {
+            if let Some(of) = finding["effect_of"].as_u64() {
+                finding["effect_of"] = ids[of as usize].clone();
+            }
+        }
         findings.retain(|finding| !finding["id"].as_str().is_some_and(|id| id.starts_with("collective.")));
     }
     report

@@ -385,3 +385,107 @@ fn chance_is_no_cause_of_cnps() {
     assert_eq!(congestion["cnps_for_losses"], 0);
     assert_eq!(congestion["cnps_unmarked"], congestion["cnps"]);
 }
+
+/// What comes of a loss, or of a receiver that is not ready, stands below it: timeouts, and time that was lost.
+#[test]
+fn effects_stand_below_their_cause() {
+    let place = |all: &[Value], id: &str| all.iter().position(|one| one["id"] == id);
+    let effect = |capture: &str, cause: &str, id: &str| {
+        let report = json(&["analyze", "--json", capture]);
+        let all = report["findings"].as_array().unwrap();
+        let cause = place(all, cause).unwrap_or_else(|| panic!("{capture}: {all:#?}"));
+        let of = place(all, id).map(|at| &all[at]["effect_of"]);
+        assert_eq!(of, Some(&cause.into()), "{capture}: {id}");
+    };
+    effect("pcaps/rnr_late-A.pcap.zst", "rnr", "slow");
+    effect("pcaps/loss1_both_rc_write-A.pcap.zst", "loss.downstream", "timeout");
+    // Of its four timeouts, one was before those after which it gave up.
+    let report = json(&["analyze", "--json", "pcaps/nccl_peer_dies_busy-A.pcap.zst"]);
+    let all = report["findings"].as_array().unwrap();
+    assert_eq!(all[place(all, "timeout").unwrap()].get("effect_of").unwrap_or(&Value::Null), &Value::Null);
+}
+
+/// Advice about time that flows lost names the flow, and where to look.
+#[test]
+fn advice_about_lost_time_has_a_place() {
+    let report = json(&["analyze", "--json", "pcaps/rnr_late-A.pcap.zst"]);
+    let slow = report["findings"].as_array().unwrap().iter().find(|one| one["id"] == "slow").unwrap();
+    let worst = &slow["flows"][0]["flow"];
+    let next = slow["next"].as_str().unwrap();
+    assert!(next.contains("receiving application") && next.contains(&format!("flow {worst}; ")), "{next}");
+}
+
+/// Advice sends to `connections` for what an application said when it refused: it is there.
+#[test]
+fn private_data_of_refusals_are_shown() {
+    let text = printed(cli().args(["connections", "pcaps/cm_rej-A.pcap.zst"]));
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = |what: &str| words.contains(&format!("consumer reject; its private data: {what}; frames"));
+    assert!(said("\"LAB-REJECTED-42\"") && said("none"), "{words}");
+}
+
+/// Addresses are whole wherever the terminal has room for them.
+#[test]
+fn tables_part_no_address() {
+    let scratch = Scratch::new("doors-tables");
+    let [a, b] = [1, 2].map(|n| format!("2001:db8:1234:5678:9abc:def0:1234:567{n}"));
+    let scenario = format!(
+        "[[host]]\nname = \"a\"\naddress = \"{a}\"\n[[host]]\nname = \"b\"\naddress = \"{b}\"\n[[connection]]\ncm = true\n\
+         operations = [{{ op = \"write\", size = 1024 }}]\n"
+    );
+    let (recipe, capture) = (scratch.file("s.toml", scenario.as_bytes()), scratch.join("s.pcapng"));
+    printed(cli().arg("craft").arg(&recipe).arg("-o").arg(&capture));
+    for command in ["connections", "analyze"] {
+        let text = printed(cli().env("COLUMNS", "120").arg(command).arg(&capture));
+        let row = |line: &str| line.split_whitespace().any(|word| word == a);
+        assert!(text.lines().any(|line| row(line) && line.contains(&b)), "{text}");
+    }
+}
+
+/// Commands that follow others' commands send to each other, and the one about subnets to that about set-ups.
+#[test]
+fn commands_know_each_other() {
+    let says = |command: &str, capture: &str, words: &str| {
+        let text = printed(cli().args([command, capture]));
+        assert!(text.contains(words), "{command}: {text}");
+    };
+    says("nvme", "pcaps/nfs4_basic-A.pcap.zst", "NFS: `rdmawire commands` follows it");
+    says("commands", "pcaps/nvme_basic-A.pcap.zst", "NVMe-oF: `rdmawire nvme` follows it");
+    says("fabric", "pcaps/cm_rej-A.pcap.zst", "`rdmawire connections` follows");
+    assert!(!printed(cli().args(["nvme", "pcaps/nvme_basic-A.pcap.zst"])).contains("follows it"));
+}
+
+/// No explanation stands twice, whatever has the same name.
+#[test]
+fn what_is_explained_is_explained_once() {
+    for name in ["Connect", "unknown", "requests", "Fabrics", "late", "bytes"] {
+        let text = printed(cli().args(["explain", name]));
+        let mut known = std::collections::BTreeSet::new();
+        let mut about = String::new();
+        for line in text.lines().chain(["end"]) {
+            if line.starts_with(' ') {
+                about += line;
+            } else if !std::mem::take(&mut about).is_empty() {
+                assert!(known.insert(line.to_owned()), "{name}: {line}");
+            }
+        }
+        let sentences: Vec<&str> = text.lines().filter(|line| line.starts_with("  The capture")).collect();
+        let once: std::collections::BTreeSet<&str> = sentences.iter().copied().collect();
+        assert_eq!(sentences.len(), once.len(), "{name}: {text}");
+    }
+}
+
+/// A receiver that answers nothing any more was silent for one time, whoever says it.
+#[test]
+fn a_silence_has_one_length() {
+    let text = printed(cli().args(["analyze", "pcaps/nccl_peer_dies_busy-A.pcap.zst"]));
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let after = |words: &str| {
+        let (_, more) = text.split_once(words).unwrap_or_else(|| panic!("{text}"));
+        more.split(' ').take(2).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(after("stopped answering everybody: silent for "), after("the receiver stopped answering "));
+    // What is not known is not 0.
+    let text = printed(cli().args(["collectives", "pcaps/nccl_peer_dies_busy-A.pcap.zst"]));
+    assert!(text.contains("times not known") && !text.contains("0 ns"), "{text}");
+}

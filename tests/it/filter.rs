@@ -292,3 +292,26 @@ proptest! {
         }
     }
 }
+
+/// The addresses that tables call `src` and `dst`, of any IP.
+#[test]
+fn addresses_have_the_names_of_tables() {
+    use rdmawire::wire::*;
+    let from =
+        |d: &rdmawire::dissect::Dissection<'_>| d.get::<Ipv4>().is_some_and(|ip| ip.src().octets()[0] == 10);
+    assert!(!where_(from).is_empty());
+    assert_eq!(matching("src == 10.0.0.0/8"), matching("ip.src == 10.0.0.0/8"));
+    assert_eq!(matching("addr == 10.0.0.0/8"), matching("src == 10.0.0.0/8 || dst == 10.0.0.0/8"));
+    let (four, six) = (matching("ip"), matching("ipv6"));
+    assert!(!six.is_empty());
+    let all = matching("src");
+    assert!(four.iter().chain(&six).all(|name| all.contains(name)));
+    assert_eq!(matching("src == fe80::/10"), matching("ipv6.src == fe80::/10 || grh.sgid == fe80::/10"));
+}
+
+#[test]
+fn operation_codes_by_a_part_of_their_name() {
+    let error = |text: &str| Filter::parse(text).unwrap_err().to_string();
+    assert!(error("opcode == ack").contains("did you mean rc-acknowledge"), "{}", error("opcode == ack"));
+    assert!(error("opcode == rc-wrte").contains("rc-write-first"), "{}", error("opcode == rc-wrte"));
+}

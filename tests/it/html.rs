@@ -460,3 +460,17 @@ fn slow_flows_are_a_table_of_the_page() {
         assert_eq!(sum, flow["lasted_ns"].as_u64().unwrap());
     }
 }
+
+/// Charts of one axis have one step: the flows of a peak are not higher than all traffic.
+#[test]
+fn goodput_is_no_higher_than_the_rate() {
+    let [data] = &islands(&page(&["pcaps/ipv6_clean-A.pcap.zst"]))[..] else { panic!("one capture") };
+    let charts = data["pictures"][0]["charts"].as_array().unwrap();
+    let highest = |title: &str| {
+        let chart = charts.iter().find(|chart| chart["title"] == title).unwrap();
+        let series = chart["series"].as_array().unwrap().iter();
+        let points = series.flat_map(|series| series["points"].as_array().unwrap());
+        points.filter_map(|point| point[1].as_u64()).max().unwrap()
+    };
+    assert!(highest("Goodput by flow") <= highest("Rate by traffic class"));
+}

@@ -283,6 +283,14 @@ fn slow_answers_are_no_loss() {
     );
 }
 
+/// Soft-RoCE, of which nothing was lost: acknowledgements that wait for as long as the timer runs come behind it, and are of the originals.
+#[test]
+fn slow_acknowledgements_are_no_loss() {
+    let report = judged("slow-acknowledgements.pcap");
+    assert!(!findings(&report).contains(&"loss.downstream"), "{:?}", findings(&report));
+    assert_eq!(bounds(stream(&report, 0x32, "requests"), "downstream")[0], 0);
+}
+
 /// Where the requests of the other end pass the tap, so would its answers: who gets none gives up.
 #[test]
 fn gave_up_without_any_answer() {

@@ -18,7 +18,7 @@ use rdmawire::{
 };
 
 /// Words of text that are no name of a figure, a field or a column.
-const IN_TEXT: [(&str, &str); 12] = [
+const IN_TEXT: [(&str, &str); 17] = [
     (
         "on the wire",
         "bytes that a link is busy with: those of frames, with preamble, frame check sequence and inter-frame gap (IEEE 802.3).",
@@ -55,6 +55,17 @@ const IN_TEXT: [(&str, &str); 12] = [
         "what happened in a part of the time, of a flow's picture in text: x retransmissions, ! NAKs, * marks or CNPs.",
     ),
     ("tap", "the place on the network where a capture was made."),
+    ("ackreq", "the packet asks for an acknowledgement: bth.ack_req, the A bit of the BTH."),
+    (
+        "recovering from loss",
+        "the former name of timeouts and retransmissions, of which not all are for losses.",
+    ),
+    ("RTO", "a retransmission timeout: see timeout."),
+    (
+        "repeated READ",
+        "a READ request that came again, whole or from its middle: of its responses some were lost, or all came too late.",
+    ),
+    ("peer silent", "the finding peer.silent: a requester was answered before, and is not any more."),
 ];
 
 /// Explains a name that is neither a header nor a field of one nor a figure. Returns false if nothing has it.
@@ -80,6 +91,35 @@ pub(super) fn of_other_tables(name: &str, to: &mut String) -> anyhow::Result<boo
             || name.contains('.') && is_note() && note(name, to).is_ok());
     }
     Ok(true)
+}
+
+/// Each explanation once: what several things have in common stands below their names. An entry is a line, and the indented lines below it.
+pub(super) fn once(text: &str) -> String {
+    let mut entries: Vec<(Vec<&str>, Vec<&str>)> = Vec::new();
+    for line in text.lines() {
+        let is_more = line.starts_with(' ') || line.is_empty();
+        match entries.last_mut() {
+            Some((_, about)) if is_more => about.push(line),
+            _ => entries.push((vec![line], Vec::new())),
+        }
+    }
+    let mut told: Vec<(Vec<&str>, Vec<&str>)> = Vec::new();
+    for (name, about) in entries {
+        match told.iter_mut().find(|(_, known)| *known == about && !about.is_empty()) {
+            Some((names, _)) => {
+                names.extend(name.into_iter().filter(|one| !names.contains(one)).collect::<Vec<_>>())
+            }
+            None => told.push((name, about)),
+        }
+    }
+    told.into_iter().flat_map(|(names, about)| names.into_iter().chain(about)).fold(
+        String::new(),
+        |mut all, line| {
+            all.push_str(line);
+            all.push('\n');
+            all
+        },
+    )
 }
 
 /// Explains the counters of hosts with this name, also where it is one of several that are added up. Returns false if there is none.

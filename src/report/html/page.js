@@ -339,6 +339,9 @@ const STEPS = [
 ];
 const UNITS = { ns: DURATIONS, bps: RATES, bytes: BYTES };
 
+/** The name of a row without one: a letter, for a number would look like a priority. */
+const rowName = n => (n >= 26 ? rowName(Math.floor(n / 26) - 1) : '') + String.fromCharCode(65 + n % 26);
+
 /** A chart of a picture, its tools, and the table of its data. */
 class Chart {
   constructor(chart, picture) {
@@ -352,7 +355,7 @@ class Chart {
     const data = make('div', { 'data-caption': `Data: ${chart.title}` });
     const behind = make('details', { ontoggle: () => { if (behind.open && !data.firstChild) new Grid(data, this.table()); } }, make('summary', {}, 'The same data as a table'), data);
     this.element = make('figure', {},
-      make('figcaption', {}, make('strong', {}, chart.title), ' ', make('span', { class: 'quiet' }, chart.about)),
+      make('figcaption', {}, make('strong', {}, chart.title), ' ', make('span', { class: 'quiet' }, chart.unit === 'psn' ? `${chart.about} The axis counts from PSN ${chart.base}.` : chart.about)),
       make('div', { class: 'tools' },
         make('span', { class: 'zoom' }, tool('−', 'Zoom out', () => this.zoom(2)), tool('+', 'Zoom in', () => this.zoom(0.5)), tool('←', 'Earlier', () => this.zoom(1, -0.4)),
           tool('→', 'Later', () => this.zoom(1, 0.4)), tool('All', 'Show all', () => picture.show(...picture.range))), this.readout),
@@ -366,9 +369,9 @@ class Chart {
     const data = this.data();
     const axis = { stroke: () => style('--soft'), grid: { stroke: () => style('--line'), width: 1 }, ticks: { stroke: () => style('--line'), width: 1 }, font: '12px system-ui, sans-serif' };
     const values = (_, splits, __, ___, step) => {
-      if (chart.unit === 'psn') return splits.map(value => Number.isInteger(value) ? String((chart.base + value) & 0xffffff) : '');
+      if (chart.unit === 'psn') return splits.map(value => Number.isInteger(value) ? FORMAT.count(value) : '');
       if (chart.rows) return splits.map(value => chart.rows[value] ?? '');
-      if (chart.unit === 'row') return splits.map(value => chart.series[value] ? String(value) : '');
+      if (chart.unit === 'row') return splits.map(value => chart.series[value] ? rowName(value) : '');
       return UNITS[chart.unit] ? labels(UNITS[chart.unit], splits, step) : splits.map(FORMAT.count);
     };
     const lines = this.order.map(({ series, n }) => ({
@@ -502,7 +505,7 @@ class Chart {
       const show = !this.u.series[at].show;
       button.setAttribute('aria-pressed', show);
       this.u.setSeries(at, { show });
-    } }, swatch, this.chart.unit === 'row' && !this.chart.rows ? `${n}: ${series.name}` : series.name);
+    } }, swatch, this.chart.unit === 'row' && !this.chart.rows ? `${rowName(n)}: ${series.name}` : series.name);
     return button;
   }
 

@@ -62,7 +62,7 @@ pub(in crate::report) fn classes(report: &View<'_>, page: &mut Page<'_>) -> io::
             class.ack_rtt_ns.map_or_else(String::new, |rtt| rtt.quantile(rtt.p50, duration)),
         ]);
     }
-    page.put_table(&table)?;
+    page.put_table(table)?;
     if all.len() > MAX_CLASSES {
         let more = several((all.len() - MAX_CLASSES) as u64, "more class");
         page.line(&format!("  and {more} (--json has them)"))?;
@@ -120,7 +120,7 @@ pub(in crate::report) fn pair_classes(report: &View<'_>, page: &mut Page<'_>) ->
             row.paused_ns.filter(|&ns| ns > 0).map_or_else(String::new, duration),
         ]);
     }
-    page.put_table(&table)?;
+    page.put_table(table)?;
     if rows.len() > MAX_PAIRS {
         let more = several((rows.len() - MAX_PAIRS) as u64, "more row");
         page.line(&format!("  and {more} (--json has them)"))?;

@@ -31,7 +31,7 @@ pub fn write_diff(report: &Diff, options: &Options, out: &mut dyn Write) -> io::
             duration(tap.tick_ns),
         ]);
     }
-    page.put_table(&table)?;
+    page.put_table(table)?;
     page.blank()?;
     for problem in &report.problems {
         let text = format!("{}: {}", clean(&problem.file), problem.what);
@@ -73,7 +73,7 @@ pub fn write_diff(report: &Diff, options: &Options, out: &mut dyn Write) -> io::
             fate,
         ]);
     }
-    page.put_table(&table)?;
+    page.put_table(table)?;
     let more = report.losses.len().saturating_sub(top) as u64 + report.losses_omitted;
     if more > 0 {
         page.line(&format!("  and {} more: --top 0 or --json shows them", count(more)))?;
@@ -155,7 +155,7 @@ fn write_segment(segment: &Segment, (top, is_told): (usize, bool), page: &mut Pa
             delays(&format!("· DSCP {dscp}"), &|direction| direction.dscp.get(&dscp).and_then(delay));
         }
     }
-    page.put_table(&table)?;
+    page.put_table(table)?;
     for direction in directions {
         for change in &direction.dscp_changes {
             let packets = several(change.packets, "packet");
@@ -192,7 +192,7 @@ fn write_segment(segment: &Segment, (top, is_told): (usize, bool), page: &mut Pa
         ]);
     }
     if shown > 0 {
-        page.put_table(&table)?;
+        page.put_table(table)?;
         if all > shown {
             page.line(&format!(
                 "  and {}: --top 0 or --json shows them",

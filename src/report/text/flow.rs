@@ -277,7 +277,7 @@ fn streams(flow: &Flow, page: &mut Page<'_>) -> io::Result<()> {
         // The table would trim blanks at the start of a cell.
         table.row([name.replace("  ", "· "), requests, responses]);
     }
-    page.put_table(&table)?;
+    page.put_table(table)?;
     page.blank()?;
     evidence(flow, page)
 }
@@ -301,7 +301,7 @@ fn evidence(flow: &Flow, page: &mut Page<'_>) -> io::Result<()> {
     for (class, packets, evidence) in rows {
         table.row([class, count(packets), evidence.to_owned()]);
     }
-    page.put_table(&table)?;
+    page.put_table(table)?;
     page.blank()
 }
 
@@ -324,7 +324,7 @@ fn latency(flow: &Flow, page: &mut Page<'_>) -> io::Result<()> {
         let [p50, p99] = [s.p50, s.p99].map(|value| s.quantile(value, duration));
         table.row([name.to_owned(), count(s.count), duration(s.min), p50, p99, duration(s.max)]);
     }
-    page.put_table(&table)?;
+    page.put_table(table)?;
     page.blank()
 }
 
@@ -347,7 +347,7 @@ fn time(report: &View<'_>, index: usize, page: &mut Page<'_>) -> io::Result<()> 
             clean(&share.evidence).into_owned(),
         ]);
     }
-    page.put_table(&table)?;
+    page.put_table(table)?;
     page.blank()
 }
 
@@ -362,7 +362,7 @@ fn trouble(flow: &Flow, options: &Options, page: &mut Page<'_>) -> io::Result<()
                 .map(|text| if is_known { text } else { "-".into() });
             table.row([timeout.frame.to_string(), waited, exponent]);
         }
-        page.put_table(&table)?;
+        page.put_table(table)?;
         more(left, page)?;
         page.blank()?;
     }
@@ -415,7 +415,7 @@ fn episodes(report: &View<'_>, index: usize, options: &Options, page: &mut Page<
         ];
         table.row(cells.into_iter().chain(rates.into_iter().filter(|_| has_rates)));
     }
-    page.put_table(&table)?;
+    page.put_table(table)?;
     more(left, page)?;
     let not_listed = report.flows.row(index).map_or(0, |flow| flow.episodes_not_listed);
     if not_listed > 0 {

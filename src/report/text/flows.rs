@@ -117,7 +117,7 @@ pub(super) fn flows(report: &View<'_>, options: &Options, page: &mut Page<'_>) -
     for row in 0..rows.len() {
         table.row(first.iter().map(|(_, cells)| cells.get(row).map_or("", String::as_str)));
     }
-    page.put_table(&table)?;
+    page.put_table(table)?;
     let shows_lost = first.iter().any(|(head, _)| head == "lost packets");
     if shows_lost && rows.iter().any(|(_, flow)| is_lost_at_several_places(flow)) {
         page.wrapped(

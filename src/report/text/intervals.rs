@@ -36,7 +36,7 @@ pub(in crate::report) fn intervals(report: &View<'_>, page: &mut Page<'_>) -> io
             some(bin.pause_frames),
         ]);
     }
-    page.put_table(&table)?;
+    page.put_table(table)?;
     if bins.len() > MAX_INTERVALS {
         page.line(&format!("  and {} more (--json has all)", count((bins.len() - MAX_INTERVALS) as u64)))?;
     }

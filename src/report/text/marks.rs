@@ -50,7 +50,7 @@ pub(in crate::report) fn marked_flows(report: &View<'_>, page: &mut Page<'_>) ->
             },
         ]);
     }
-    page.put_table(&table)?;
+    page.put_table(table)?;
     let replays = c.flows.iter().filter_map(|flow| Some((flow, flow.dcqcn.as_ref()?)));
     for (flow, dcqcn) in replays.take(MAX_REPLAYS) {
         let at = flow.flow.map_or_else(String::new, |at| format!(" #{at}"));

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use comfy_table::{CellAlignment, ContentArrangement, presets};
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Width, presets};
 
 use super::Options;
 use crate::report::{Severity, clean};
@@ -92,11 +92,13 @@ impl Page<'_> {
                 column.set_cell_alignment(CellAlignment::Right);
             }
         }
-        Table(table)
+        let longest = head.iter().map(|head| longest_word(head)).collect();
+        Table { table, longest }
     }
 
-    pub(super) fn put_table(&mut self, table: &Table) -> io::Result<()> {
-        table.0.lines().try_for_each(|line| self.line(&with_spaces(&line)))
+    pub(super) fn put_table(&mut self, mut table: Table) -> io::Result<()> {
+        table.keep_words_whole(self.width);
+        table.table.lines().try_for_each(|line| self.line(&with_spaces(&line)))
     }
 
     fn put(&mut self, paint: Paint, lead: &str, text: &str) -> io::Result<()> {
@@ -112,12 +114,49 @@ impl Page<'_> {
         }
     }
 }
-pub(super) struct Table(comfy_table::Table);
+
+pub(super) struct Table {
+    table: comfy_table::Table,
+    /// By column: characters of its longest word.
+    longest: Vec<usize>,
+}
 
 impl Table {
     pub(super) fn row(&mut self, cells: impl IntoIterator<Item: AsRef<str>>) {
-        self.0.add_row(cells.into_iter().map(|cell| held_together(&clean(cell.as_ref()))));
+        let cells: Vec<String> = cells.into_iter().map(|cell| held_together(&clean(cell.as_ref()))).collect();
+        for (longest, cell) in self.longest.iter_mut().zip(&cells) {
+            *longest = (*longest).max(longest_word(cell));
+        }
+        self.table.add_row(cells);
     }
+
+    /// An address or a number that is broken in two cannot be read: cells are broken between words, but for the longest words where not all
+    /// of them fit beside each other.
+    fn keep_words_whole(&mut self, width: usize) {
+        // As the padding that each column gets.
+        let last = self.longest.len().saturating_sub(1);
+        let padding = |at: usize| if at == 0 { 2 } else { 1 } + usize::from(at != last);
+        let mut order: Vec<usize> = (0..self.longest.len()).collect();
+        order.sort_by_key(|&at| self.longest[at]);
+        // The least that is left to a column whose words may be broken.
+        const LEAST: usize = 8;
+        let mut room = width;
+        for (nth, at) in order.into_iter().enumerate() {
+            let needs = self.longest[at] + padding(at);
+            let others = LEAST * (self.longest.len() - nth - 1);
+            if needs + others > room {
+                break;
+            }
+            room -= needs;
+            let Some(column) = self.table.column_mut(at) else { continue };
+            let least = needs.try_into().unwrap_or(u16::MAX);
+            column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(least)));
+        }
+    }
+}
+
+fn longest_word(text: &str) -> usize {
+    text.split(' ').map(|word| word.chars().count()).max().unwrap_or(0)
 }
 
 /// A text whose numbers and units a table does not part: no-break spaces are between them, which [`with_spaces`] takes back.

@@ -72,7 +72,7 @@ pub fn write_price(report: &Overhead, options: &Options, out: &mut dyn Write) ->
         row("packets", &|cost| cost.at_speed.map_or(String::new(), |at| rate(at.packets_per_second)));
         row("messages", &|cost| cost.at_speed.map_or(String::new(), |at| rate(at.messages_per_second)));
     }
-    page.put_table(&table)
+    page.put_table(table)
 }
 
 /// "98.04 %": here the decimals matter.

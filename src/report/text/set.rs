@@ -42,5 +42,5 @@ pub fn write_set(set: &Set, options: &Options, out: &mut dyn Write) -> io::Resul
         row(name, totals);
     }
     row("together".to_owned(), &set.total);
-    page.put_table(&table)
+    page.put_table(table)
 }

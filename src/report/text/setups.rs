@@ -39,7 +39,9 @@ pub fn write_setups(head: &Head, options: &Options, out: &mut dyn Write) -> io::
     for setup in head.setups.iter().take(shown).filter(|setup| setup.is_in_trouble()) {
         page.blank()?;
         let frames: Vec<String> = setup.frames.iter().map(u64::to_string).collect();
-        let text = format!("{}; frames {}", setup.sentence(), frames.join(", "));
+        let said =
+            setup.refusal_said().map_or_else(String::new, |said| format!("; its private data: {said}"));
+        let text = format!("{}{said}; frames {}", setup.sentence(), frames.join(", "));
         page.wrapped(Paint::Warning, &format!("  #{} ", setup.id), &text)?;
         if let Some(next) = &setup.next {
             page.wrapped(Paint::Plain, "    ", next)?;
@@ -152,5 +154,5 @@ fn table(setups: &[Setup], page: &mut Page<'_>) -> io::Result<()> {
     for row in 0..setups.len() {
         table.row(columns.iter().map(|(_, cells)| cells[row].as_str()));
     }
-    page.put_table(&table)
+    page.put_table(table)
 }

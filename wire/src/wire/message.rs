@@ -16,6 +16,8 @@ impl Smb2Command {
     pub const READ: Smb2Command = Smb2Command(8);
     /// A file is written.
     pub const WRITE: Smb2Command = Smb2Command(9);
+    /// The files of a directory are listed.
+    pub const QUERY_DIRECTORY: Smb2Command = Smb2Command(14);
     /// A request is taken back; nothing answers.
     pub const CANCEL: Smb2Command = Smb2Command(12);
     /// The server takes back what it allowed; or the client's answer to that.
@@ -52,6 +54,10 @@ impl NtStatus {
     pub const PENDING: NtStatus = NtStatus(0x103);
     /// Another message of the same kind follows; the set-up of a session goes on.
     pub const MORE_PROCESSING_REQUIRED: NtStatus = NtStatus(0xc000_0016);
+    /// A list of files has no more.
+    pub const NO_MORE_FILES: NtStatus = NtStatus(0x8000_0006);
+    /// A READ begins at the end of the file, or behind it.
+    pub const END_OF_FILE: NtStatus = NtStatus(0xc000_0011);
 
     /// Its name; `None` for a number that has none here.
     pub fn name(self) -> Option<&'static str> {

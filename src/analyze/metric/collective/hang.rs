@@ -53,11 +53,12 @@ impl Waits<'_> {
         }
         let (sender, receiver) = addresses(self.all, self.timed[at].connection)?;
         let (cause, lost) = (CollectiveCause::Hang, ns(silent));
-        let spans = vec![(last, until)];
-        let (rank, peer) = match self.is_silent(at) {
-            true => (receiver, None),
-            false => (sender, Some(receiver)),
+        let (rank, peer, lost) = match self.is_silent(at) {
+            // What its sender tried until then ends nothing.
+            true => (receiver, None, lost.max(self.timed[at].time.receiver_silent_ns)),
+            false => (sender, Some(receiver), lost),
         };
+        let spans = vec![(last.min(until.saturating_sub_unsigned(lost)), until)];
         Some(Blame { at, cause, rank, peer, queue_pair: None, lost, spans })
     }
 

@@ -1,6 +1,6 @@
 //! Pictures of flows and of the capture as data for renderers: [`report::chart`].
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use super::{
     Axis, Bin, Bins, FlowTimeline, Kind, Loss, Place, Stretch, Timeline, What, interface_bit, waiting_chart,
@@ -87,22 +87,27 @@ impl Timeline {
     /// The rate of the whole capture by traffic class; `None` without a packet.
     pub fn class_chart(&self, report: &View<'_>) -> Option<Chart> {
         let (axis, classes) = self.classes()?;
+        let width_ns = widest(classes.values());
         let series = classes.iter().map(|(dscp, bins)| {
             let name = dscp.map_or("no DSCP".into(), |dscp| format!("DSCP {dscp}"));
-            points(&name, "class", rate(bins, axis, start(report), |bin| bin.l1_bytes))
+            points(&name, "class", rate(&widened(bins, width_ns), axis, start(report), |bin| bin.l1_bytes))
         });
         let about = "Bits on the wire per second, stacked by DSCP.";
         chart("Rate by traffic class", about, Style::Stacked, "bps", series.collect())
     }
 
     fn goodput_chart(&self, report: &View<'_>, flows: &[usize]) -> Option<Chart> {
-        let (axis, _) = self.classes()?;
+        let (axis, classes) = self.classes()?;
         let flows = flows.iter().filter_map(|&at| Some((at, report.flows.row(at)?)));
         let lines = flows.filter_map(|(at, flow)| Some((at, self.line_for(&flow)?, flow)));
         let lines = lines.filter(|(.., flow)| flow.goodput_bytes > 0).take(MOST_STACKED);
-        let series = lines.map(|(at, line, flow)| {
+        let lines: Vec<_> = lines.collect();
+        // A peak in a shorter bin would be higher than the rate of all traffic.
+        let width_ns = widest(lines.iter().map(|(_, line, _)| &line.bins).chain(classes.values()));
+        let series = lines.iter().map(|(at, line, flow)| {
             let name = format!("#{at} {} → {} QP {}", flow.src, flow.dst, flow.queue_pair());
-            points(&name, "class", rate(&line.bins, axis, start(report), |bin| bin.goodput_bytes))
+            let bins = widened(&line.bins, width_ns);
+            points(&name, "class", rate(&bins, axis, start(report), |bin| bin.goodput_bytes))
         });
         let about = "First-time payload per second of the flows below, stacked.";
         chart("Goodput by flow", about, Style::Stacked, "bps", series.collect())
@@ -141,6 +146,20 @@ pub fn pause_chart(paused: &[Paused], start_ns: i64, name: impl Fn(&Paused) -> S
         false => "When each sender of pause frames stopped its neighbour, by priority.",
     };
     chart("Pauses", about, Style::Marks, "row", series.collect())
+}
+
+/// The width of the widest of these bins: what stands on top of each other has one.
+fn widest<'a>(all: impl Iterator<Item = &'a Bins>) -> i64 {
+    all.map(|bins| bins.get().1).max().unwrap_or(0)
+}
+
+fn widened(bins: &Bins, width_ns: i64) -> Cow<'_, Bins> {
+    if bins.get().1 >= width_ns {
+        return Cow::Borrowed(bins);
+    }
+    let mut bins = bins.clone();
+    bins.widen(width_ns);
+    Cow::Owned(bins)
 }
 
 /// Bits per second in each bin, and 0 where there is no traffic.

@@ -415,6 +415,10 @@ pub(super) fn without_rdma(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn 
             return;
         }
         let text = format!("no RDMA packet: {}", NotDecoded::list(capture.not_decoded.iter()));
+        // Where all of it was cut, that is what there is to say, too.
+        if capture.hiding().filter(|one| one.is_cut()).map(|one| one.frames).sum::<u64>() == others {
+            return;
+        }
         let is_all_cut = capture.not_decoded.iter().all(|one| one.is_cut());
         let other: u64 =
             capture.not_decoded.iter().filter(|one| one.is_other_transport()).map(|one| one.frames).sum();
@@ -487,9 +491,31 @@ pub(super) fn slow(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Se
             time: share.ns,
             frames: share.frame.into_iter().collect(),
             flows: (all.iter().take(MAX_SLOW).map(affected).collect(), all.len() as u64),
+            advice: Some(format!("{}; the worst is flow {}", advice(cause), worst.flow).into()),
             ..Seen::new(all.len() as u64, text)
         };
-        say(seen.kin([], of));
+        say(seen.kin([Thing::Time(cause)], of));
+    }
+}
+
+/// Where to look when flows lost their time to this.
+fn advice(cause: TimeCause) -> &'static str {
+    match cause {
+        TimeCause::Paused => "find out who paused it, and why: see the pauses",
+        TimeCause::Throttled => {
+            "its sender slowed down as it should: look for the congestion, at the switches that mark, and at who else sends to its receiver"
+        }
+        TimeCause::Recovering => "see what it retransmitted, and why: its losses, NAKs and timeouts",
+        TimeCause::NotReady => {
+            "this is the receiving application, not the network: post receive buffers earlier, or more of them"
+        }
+        TimeCause::ReceiverSlow => {
+            "look at the receiver: its CPU, its PCIe, its adapter; a tap there shows whether it or the path is slow"
+        }
+        TimeCause::ResponderSlow => {
+            "look at the responder, which reads its memory late: its PCIe, its adapter; a tap there shows whether it or the path is slow"
+        }
+        _ => "begin with the largest share",
     }
 }
 
@@ -799,8 +825,27 @@ pub(super) fn stragglers(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn Fn
 
 fn for_stragglers(head: &Head, say: &mut dyn FnMut(Seen), is_meant: impl Fn(CollectiveCause) -> bool) {
     for one in head.collectives.iter().flat_map(|all| &all.stragglers).filter(|one| is_meant(one.cause)) {
+        let advice = match one.cause {
+            CollectiveCause::HostLate => {
+                Some("it was late in computing, or in asking: look at that host, not at the network")
+            }
+            CollectiveCause::Paused => {
+                Some("find out who paused this path, and why: the findings about pauses say more")
+            }
+            CollectiveCause::Recovering => {
+                Some("look for the loss on this path: the findings about its flows say where")
+            }
+            CollectiveCause::Throttled => Some(
+                "look for the congestion on this path: who is marked, and who else sends to its receiver",
+            ),
+            CollectiveCause::Slow => Some(
+                "look at this path, and at the adapters at its ends: nothing was lost, paused or marked there",
+            ),
+            _ => None,
+        };
         say(Seen {
             time: one.lost_ns,
+            advice: advice.map(Cow::Borrowed),
             ..Seen::new(one.operations, format!("collectives: {}", one.sentence()))
         });
     }

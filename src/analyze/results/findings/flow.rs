@@ -173,21 +173,23 @@ pub(super) fn late(flow: &report::Flow) -> u64 {
     streams.filter(is_of_network).map(|stream| stream.out_of_order).sum()
 }
 
+/// Whether packets of a stream were surely lost, wherever.
+fn proves_loss(stream: &Stream) -> bool {
+    let losses = &stream.losses;
+    let at_tap = [losses.corrupt, losses.trimmed, losses.capture];
+    let on_path = [losses.upstream, losses.downstream, losses.ack_path, losses.unknown];
+    let all = on_path.into_iter().chain(at_tap);
+    all.flatten().any(|[least, _]| least > 0)
+}
+
 /// Retransmissions that no other finding explains. Repeated READ requests do not count: their responses were lost, which is reported
 /// for the other direction.
 pub(super) fn unexplained(flow: &report::Flow) -> Option<Bounds> {
-    let lost = |stream: &Stream| {
-        let losses = &stream.losses;
-        let at_tap = [losses.corrupt, losses.trimmed, losses.capture];
-        let on_path = [losses.upstream, losses.downstream, losses.ack_path, losses.unknown];
-        let all = on_path.into_iter().chain(at_tap);
-        all.flatten().any(|[least, _]| least > 0)
-    };
     let report::Flow { requests, responses, .. } = flow;
     let Triggers { nak, timeout, implied_nak, unknown, .. } = requests.triggers;
     let spurious = requests.spurious.unwrap_or(0);
-    let has_other_findings = lost(requests)
-        || lost(responses)
+    let has_other_findings = proves_loss(requests)
+        || proves_loss(responses)
         || timeout + spurious + flow.rnr_naks > 0
         || flow.rnr.is_some()
         || reordered(flow, |reordering| reordering.then_nak) > 0;
@@ -315,9 +317,17 @@ pub(super) fn trimming(_: &Subject<'_>, count: Bounds) -> (String, Vec<u64>) {
     (format!(" had {} trimmed by switches before the tap", counted(count, "packet")), Vec::new())
 }
 
-pub(super) fn corruption(_: &Subject<'_>, count: Bounds) -> (String, Vec<u64>) {
-    let text =
-        format!(": {} with a wrong ICRC or IP checksum: corrupted before the tap", counted(count, "packet"));
+pub(super) fn corruption(subject: &Subject<'_>, count: Bounds) -> (String, Vec<u64>) {
+    let bad = subject.counts.icrc.bad;
+    let what = match count {
+        [least, most] if least == most && bad == least => "a wrong ICRC".to_owned(),
+        // The column has those with a wrong ICRC alone.
+        [least, most] if least == most && (1..least).contains(&bad) => {
+            format!("a wrong ICRC ({}) or IP checksum ({})", number(bad), number(least - bad))
+        }
+        _ => "a wrong ICRC or IP checksum".to_owned(),
+    };
+    let text = format!(": {} with {what}: corrupted before the tap", counted(count, "packet"));
     (text, Vec::new())
 }
 
@@ -378,7 +388,13 @@ pub(super) fn timeout(subject: &Subject<'_>, count: Bounds) -> (String, Vec<u64>
             duration(ns)
         )
     });
-    let text = format!(" retransmitted after {}{waited}{in_vain}", counted(count, "timeout"));
+    let requests = &subject.counts.requests;
+    let is_silent = is_told || !in_vain.is_empty();
+    let unproved = match is_silent || proves_loss(requests) || requests.triggers.nak > 0 {
+        true => "",
+        false => "; no NAK came, and nothing proves a loss",
+    };
+    let text = format!(" retransmitted after {}{waited}{in_vain}{unproved}", counted(count, "timeout"));
     (text, seen.iter().map(|timeout| timeout.frame).collect())
 }
 

@@ -3,7 +3,7 @@
 use crate::in_order::InOrder;
 use std::cmp::Reverse;
 
-use crate::report::{Finding, Pause};
+use crate::report::{Finding, Pause, TimeCause};
 
 /// What a finding may be, or be an effect of.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +18,10 @@ pub(super) enum Thing {
     Pauses(String, String, Option<u8>),
     /// So many timeouts in pauses, and packets that were retransmitted after them.
     Timeouts { timeouts: u64, retransmits: u64 },
+    /// Time that flows lost to this.
+    Time(TimeCause),
+    /// The finding at this place of those that were found.
+    Found(usize),
 }
 
 impl Thing {

@@ -5,6 +5,7 @@
 mod capture;
 mod case;
 mod cause;
+mod effects;
 mod few_cnps;
 mod flow;
 mod kin;
@@ -398,12 +399,12 @@ pub static FINDINGS: &[FindingKind] = findings! {
 
     "uet.nack" Warning []
         "Receivers of Ultra Ethernet refused packets, not because they were trimmed."
-        "no buffer, bitmap or resource: the receiver is overloaded, see who sends to it; a context that is not known, closing or out of its window: compare both ends' logs of it"
+        "no buffer, bitmap or resource: the receiver is overloaded, see who sends to it; a context that is not known, closing or out of its window: compare both ends' logs of it; a SYN or a mode that does not fit: compare how both ends are set up"
         Capture(capture::uet_nacks);
 
     "timeout" Warning []
         "A requester retransmitted packets because no acknowledgement came in time."
-        "no acknowledgement came back: the last packet of a burst was lost, or its acknowledgement, or the responder was too slow; compare the queue pair's timeout with the round-trip time"
+        "no acknowledgement came back: the last packet of a burst was lost, or its acknowledgement, or the responder was too slow, or it stood still; compare the queue pair's timeout with the round-trip time"
         FlowsInTrouble(Requests, Of(flow::is_timeout), "retransmitted packets after # timeouts",
             |flow| flow::exactly(flow.requests.triggers.timeout),
             flow::timeout);
@@ -424,7 +425,7 @@ pub static FINDINGS: &[FindingKind] = findings! {
 
     "slow" Warning [BothDirections]
         "A connection lost at least half of its time to one cause: pauses, CNPs, losses, a peer that was not ready or slow."
-        "analyze --flow N shows where its time went, with the evidence: begin with the largest share"
+        "analyze --flow N shows where the time of flow N went, with the evidence"
         SlowFlows(capture::slow);
 
     "rnr" Warning []
@@ -674,7 +675,7 @@ pub static FINDINGS: &[FindingKind] = findings! {
 
     "collective.straggler" Note [BothDirections]
         "Operations of a collective waited for one endpoint, or for one path."
-        "a late host is late in computing: look there, not at the network; a path that loses packets or is paused has findings of its own"
+        "see `rdmawire collectives`, which lists operations and requests, with what their time went to"
         Capture(capture::stragglers);
 
     "class.ack" Note []

@@ -7,6 +7,7 @@ use super::{
     capture::{Evidence, Seen},
     case::Case,
     cause::{self, Common, Share},
+    effects,
     flow::{self, FlowRule, Subject, Time},
     kin::{Kin, Ranked, Thing, in_order},
     limitations,
@@ -161,6 +162,7 @@ impl Survey {
                 }
             }
         }
+        effects::relate(&mut all, index);
         head.findings = in_order(all);
     }
 }

@@ -172,6 +172,8 @@ pub(crate) struct Suspect {
     pub(crate) was_asked: bool,
     pub(crate) acks: u32,
     pub(crate) time: i64,
+    /// How long nothing had been acknowledged, and this not been sent, until then.
+    pub(crate) waited: i64,
     /// One past the highest PSN then, and one past those that the responder had, if it had all that passed the tap.
     pub(crate) hi: u64,
     pub(crate) had: u64,
@@ -936,13 +938,13 @@ impl Requests {
                         self.counts.lost(Place::AckPath, 0, 1);
                         episode.place = Some(Place::AckPath);
                     }
-                    (false, false) => self.suspect(x, end, time),
+                    (false, false) => self.suspect(x, end, (time, waited)),
                 }
             }
             Trigger::ImpliedNak | Trigger::Unknown => {
                 // What has an answer had arrived.
                 if place.is_none() && end > self.una && !self.reads.is_answered(x) {
-                    self.suspect(x, end, time);
+                    self.suspect(x, end, (time, waited));
                 }
             }
         }
@@ -1220,12 +1222,12 @@ impl Requests {
     }
 
     /// A timeout on a packet that had passed the tap: the packet was lost, or its acknowledgement, or neither.
-    pub(crate) fn suspect(&mut self, x: u64, end: u64, time: i64) {
+    pub(crate) fn suspect(&mut self, x: u64, end: u64, (time, waited): (i64, i64)) {
         self.judge_suspect();
         let last = self.more.as_ref().and_then(|more| more.recovery().episodes.last());
         let was_asked = last.is_some_and(|last| last.x == x && last.nak_frame.is_some());
         let (hi, had) = (self.seq.hi, self.responder.expected());
-        self.trouble.suspect = Some(Suspect { x, end, was_asked, acks: 0, time, hi, had });
+        self.trouble.suspect = Some(Suspect { x, end, was_asked, acks: 0, time, waited, hi, had });
     }
 
     pub(crate) fn judge_suspect(&mut self) {
@@ -1276,6 +1278,8 @@ impl Requests {
         let waited = time - suspect.time;
         // It is the answer to a repetition, and as soon as answers are: nothing waits on its way.
         let is_answer = waited >= i64::from(rtt) * 3 / 4 && waited <= self.thrice_rtt.max(2 * i64::from(rtt));
+        // A responder that lets answers wait for as long as the timer ran may be answering the originals only now: it need lack nothing.
+        let is_answer = is_answer && suspect.waited > self.thrice_rtt;
         if x + 1 >= suspect.had || !is_answer || self.trouble.lacked.is_some() || self.is_read(suspect.x) {
             return;
         }
