@@ -700,6 +700,9 @@ impl Many {
                     !self.goes_back() && self.noted(psn).is_some_and(|(_, before)| before & FIRST != 0);
                 let is_own = is_own && !was_first;
                 let is_late = is_stale && !was_first && !self.goes_on(psn);
+                let tally = &mut self.tallies[at];
+                tally.filled += u64::from(last.is_none());
+                tally.behind_filled += u64::from(is_late);
                 if is_stale && !is_late {
                     self.suspects.expects();
                 }
@@ -762,6 +765,21 @@ impl Many {
         let is_told = self.crossings.tell(&mut tallies);
         let mut unattributed = self.unattributed;
         if !is_told {
+            let [all, packets] = [|tally: &Tally| tally.filled, |tally: &Tally| tally.packets]
+                .map(|of| tallies.iter().map(of).sum::<u64>());
+            let are_filled: Vec<bool> = tallies.iter().map(|tally| tally.is_filled(all, packets)).collect();
+            if are_filled.contains(&true) && !self.goes_back() {
+                for (tally, is_filled) in tallies.iter_mut().zip(are_filled) {
+                    if is_filled {
+                        unattributed = unattributed.saturating_sub(tally.filled);
+                        tally.was_filled();
+                    } else {
+                        // What came behind those was sent again for them.
+                        tally.late = tally.late.saturating_sub(tally.behind_filled);
+                        tally.resent += tally.behind_filled;
+                    }
+                }
+            }
             unattributed += self.doubt(&mut tallies);
             // What comes twice is acknowledged at once. That shows, unless something new was acknowledged with it.
             let answered = (self.acks as f64 / self.data.max(1) as f64).clamp(0.5, 1.0);
