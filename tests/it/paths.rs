@@ -258,3 +258,16 @@ fn sent_trimmed(run: &Run, labels: &Labels) -> Vec<u16> {
     let frames = run.recorded(1).zip(&labels.frames).filter(|(_, label)| label.class == Class::Trimmed);
     frames.filter_map(|(sighting, _)| run.transmission(sighting)).map(|sent| sent.udp_port).collect()
 }
+
+/// At the receiver, behind the paths: what a slow path delivers comes behind the NAK that asks for it, and looks like a retransmission. Its path carries
+/// nothing else.
+#[test]
+fn a_slow_path_is_named_behind_it() {
+    for seed in 1..4 {
+        let run = between_taps(seed, "selective", "bad_delay = \"40us\"");
+        let report = at_taps(&run, &[1]);
+        let slow = report.head.paths.iter().find(|path| path.udp_src_port % 16 == 5).expect("its row");
+        assert_eq!(slow.state, PathState::Slow, "{slow:?}");
+        assert!(slow.late * 10 > slow.packets * 9 && slow.lost == 0, "{slow:?}");
+    }
+}

@@ -678,7 +678,7 @@ impl Many {
                     let tally = &mut self.tallies[at];
                     tally.late += 1;
                     if let Some(behind) = behind {
-                        tally.lateness.add(sent.time.saturating_sub(behind).max(0) as u64);
+                        tally.later(sent.time.saturating_sub(behind).max(0) as u64);
                     }
                 }
                 self.remember(sent, at);
@@ -767,7 +767,12 @@ impl Many {
         if !is_told {
             let [all, packets] = [|tally: &Tally| tally.filled, |tally: &Tally| tally.packets]
                 .map(|of| tallies.iter().map(of).sum::<u64>());
-            let are_filled: Vec<bool> = tallies.iter().map(|tally| tally.is_filled(all, packets)).collect();
+            let share = |n: u64, tally: &Tally| n as f64 / tally.packets.max(1) as f64;
+            // Where more of another path was late, what looks like retransmissions are those of what was late there.
+            let latest = tallies.iter().map(|tally| share(tally.late, tally)).fold(0.0, f64::max);
+            let is_filled =
+                |tally: &Tally| tally.is_filled(all, packets) && share(tally.filled, tally) > latest;
+            let are_filled: Vec<bool> = tallies.iter().map(is_filled).collect();
             if are_filled.contains(&true) && !self.goes_back() {
                 for (tally, is_filled) in tallies.iter_mut().zip(are_filled) {
                     if is_filled {

@@ -88,6 +88,8 @@ pub(crate) struct Tally {
     pub(crate) unproven: u64,
     /// How much later those came that were late.
     pub(crate) lateness: Totals,
+    /// Those of them that were so by more than paths of a network differ: see [`MUCH_NS`].
+    pub(crate) much_late: u64,
     /// The newest one that is known to have arrived, as times or numbers of packets go, and how many behind it were lost.
     pub(crate) alive_at: i64,
     pub(crate) lost_in_a_row: u64,
@@ -188,13 +190,19 @@ impl Tally {
         (self.lost, self.late) = (self.lost.saturating_sub(1), self.late + 1);
         self.proven_late += 1;
         self.lost_in_a_row = self.lost_in_a_row.saturating_sub(u64::from(sent > self.alive_at));
-        self.lateness.add(by);
+        self.later(by);
     }
 
     /// One came behind others that were sent later, if that is known so much later.
     pub(crate) fn comes_late(&mut self, by: Option<u64>) {
         self.late += 1;
-        by.into_iter().for_each(|by| self.lateness.add(by));
+        by.into_iter().for_each(|by| self.later(by));
+    }
+
+    /// One was so much later than others.
+    pub(crate) fn later(&mut self, by: u64) {
+        self.lateness.add(by);
+        self.much_late += u64::from(by >= MUCH_NS);
     }
 
     /// Its packets come behind what asks for them again, nearly all: what looks like retransmissions were first transmissions, and late. A sender does not
@@ -223,7 +231,7 @@ impl Tally {
         (self.late, self.proven_late) =
             (self.late.saturating_sub(guessed), self.proven_late.saturating_sub(guessed));
         if guessed > 0 {
-            self.lateness = Totals::default();
+            (self.lateness, self.much_late) = (Totals::default(), 0);
         }
     }
 
@@ -549,13 +557,16 @@ fn is_much_later(path: &Tally, all: &Totals) -> bool {
     usual.zip(path.lateness.spread()[1]).is_none_or(|(usual, by)| by > usual.saturating_mul(2))
 }
 
-/// Whether what came late on it was so by more than healthy paths differ, of which one may be longer, and by a good part of what answers take.
+/// Packets of healthy paths may be so late: one is longer, or its queues are. Some hundred metres of fibre are a microsecond.
+const MUCH_NS: u64 = 2_000;
+
+/// Whether what came late on it was so by much, mostly, and by a good part of what answers take. Few that come very late, as what is sent again after a timeout,
+/// make none slow.
 fn is_long(path: &Tally, all: &Totals) -> bool {
     const PART: u64 = 3;
-    const LEAST_NS: u64 = 2_000;
     let others = (all.sum - path.rtts.sum).checked_div(all.count - path.rtts.count);
     let usual = others.map_or(0, |mean| mean / PART);
-    path.lateness.spread()[1].is_none_or(|by| by >= usual.max(LEAST_NS))
+    path.lateness.spread()[1].is_none_or(|by| by >= usual && path.much_late * 2 >= path.lateness.count)
 }
 
 /// After how many packets of the flow a path is used again at the latest, of most paths: a sender may take one for a burst, or for a message. `None`: most were not
@@ -569,6 +580,7 @@ fn usual_pause(paths: &[Tally]) -> Option<u64> {
 fn judge_once(paths: &[Tally], is_lost_before: bool, end: u64) -> Vec<PathState> {
     let sum = |of: fn(&Tally) -> u64| paths.iter().map(of).sum::<u64>();
     let proven = sum(|p| p.proven_late + p.perhaps_late);
+    let unproven = sum(|p| p.unproven.min(p.lost));
     let [packets, lost, marked, late, trimmed] =
         [sum(|p| p.packets), sum(|p| p.lost), sum(|p| p.marked), sum(|p| p.late), sum(|p| p.trimmed)];
     let n = paths.len() as u64;
@@ -611,7 +623,10 @@ fn judge_once(paths: &[Tally], is_lost_before: bool, end: u64) -> Vec<PathState>
                 && path.late > 2 * path.lost
                 && is_long(path, &rtts)
                 && stands_out(path.late, late, path.packets);
-        let is_lossy = is_more && stands_out(now_and_then, lost, sent);
+        // Beside much that rests on silence, what is known to be lost tells by itself.
+        let is_surely_more =
+            unproven > 0 && stands_out(path.lost.saturating_sub(path.unproven), lost - unproven, sent);
+        let is_lossy = is_more && stands_out(now_and_then, lost, sent) || is_surely_more;
         let is_slow = is_slow(&path.transit, &transit, others_most(path), n);
         let answers_are_slow = is_slower(&path.rtts, &rtts, n);
         let is_marked = stands_out(path.marked, marked, path.packets);
@@ -714,17 +729,15 @@ fn slowest(paths: &[Tally], of: impl Fn(&Tally) -> &Totals) -> Option<Vec<usize>
     (1..=order.len() / 2).find(is_apart).map(|k| order[..k].to_vec())
 }
 
-/// The paths, at most half of them, of which many packets were overtaken, and by much more than on the others: there, some jitter overtakes as many.
+/// The paths, at most half of them, of which many packets were overtaken by much, and many more than on the others: there, some jitter overtakes as many.
 fn latest(paths: &[Tally]) -> Option<Vec<usize>> {
-    /// Lateness is counted in such units.
-    const UNIT_NS: u64 = 256;
     /// So few times are by chance.
     const ENOUGH: u64 = 8;
     let mut rtts = Totals::default();
     paths.iter().for_each(|path| rtts.merge(path.rtts));
-    let bad = worst(paths, |path| path.lateness.sum / UNIT_NS, |path| path.packets)?;
+    let bad = worst(paths, |path| path.much_late, |path| path.packets)?;
     let is_late =
-        |path: &Tally| path.late * 5 >= path.packets && path.lateness.count >= ENOUGH && is_long(path, &rtts);
+        |path: &Tally| path.late * 5 >= path.packets && path.much_late >= ENOUGH && is_long(path, &rtts);
     bad.iter().all(|&at| is_late(&paths[at])).then_some(bad)
 }
 

@@ -68,6 +68,8 @@ pub(crate) struct Sprayed {
     shown_after: Totals,
     /// How long behind one that was sent later packets came, at most, without the bit of retransmissions.
     latest: u32,
+    /// The same, of all of them.
+    late_by: Totals,
     /// Answers say whether they are to a retransmission.
     says_again: bool,
     /// When the packet came that caused the last SACK.
@@ -285,6 +287,7 @@ impl Sprayed {
             longest_rtt: 0,
             shown_after: Totals::default(),
             latest: 0,
+            late_by: Totals::default(),
             says_again: false,
             cause: None,
             answers: 0,
@@ -494,6 +497,7 @@ impl Sprayed {
                 let later = self.sent_once(x + 1);
                 let by = later.map_or(0, |later| since.wrapping_sub(later));
                 self.latest = self.latest.max(by);
+                self.late_by.add(by.into());
                 self.sums.comes_behind(hi - 1 - x);
             }
             () => {}
@@ -537,10 +541,12 @@ impl Sprayed {
 
     /// Whether a packet that was missing comes on another path than the one whose turn it was, and after what was shown to be missing could be sent again.
     fn is_out_of_turn(&mut self, x: u64, at: usize, since: u32) -> bool {
+        const MANY: u64 = 8;
         let is_missing = self.slot(x).is_some_and(|slot| slot.path == 0 && slot.shown >= SHOWN);
         let Some(shortest) = self.min_rtt.filter(|_| is_missing) else { return false };
         // A tap near the receiver does not see a round trip: what comes as late as others came was not sent again.
-        let least = shortest.max(u64::from(self.latest) * 2);
+        let usual = self.late_by.spread()[1].unwrap_or(0);
+        let least = shortest.max(usual * MANY);
         let is_soon = |behind: u32| u64::from(since.wrapping_sub(behind)) < least;
         if self.sent_once(x + 1).is_none_or(is_soon) {
             return false;
