@@ -135,3 +135,24 @@ fn of_few_paths_that_carry_the_same_the_one_that_carries_less_is_named() {
     frames.sort_by_key(|(time, ..)| *time);
     assert_eq!(standing_out(&report_of(frames)), [(LOSSY, PathState::Lossy)]);
 }
+
+/// Three transmissions of one packet, on three paths: an answer to each says that none was lost.
+#[test]
+fn of_three_transmissions_the_first_one_may_have_arrived() {
+    const LATE: usize = 20;
+    let mut frames: Frames = Vec::new();
+    for (n, frame) in (0i64..).zip(sprayed(channel(), 64, 0)) {
+        frames.push((n * 100, 0, frame));
+    }
+    for path in [1, 2] {
+        let again = over(channel(), 64, |n| (n as u16 + path) % PATHS, |_| true).swap_remove(LATE);
+        frames.push((i64::from(path) * 10_000, 0, again));
+    }
+    for path in 0..3 {
+        frames.push((30_000 + i64::from(path) * 1_000, 0, sack(channel(), LATE as u16, path, 0)));
+    }
+    let report = report_of(frames);
+    let row = row(&report);
+    assert_eq!((row.lost_after_tap, row.spurious_retransmits, row.lost_or_late), (0, 2, 0), "{row:?}");
+    assert!(report.head.paths.iter().all(|path| path.lost == 0), "{:?}", report.head.paths);
+}

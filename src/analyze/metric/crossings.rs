@@ -185,7 +185,8 @@ impl Crossings {
         };
         let all: u64 = tallies.iter().enumerate().map(|(at, tally)| missing(at, tally)).sum();
         let resent: u64 = tallies.iter().map(|tally| tally.resent).sum();
-        if !self.are_seen() || all > resent {
+        // Some of these may be taken for late packets.
+        if !self.are_seen() || all > resent + resent / 16 + 2 {
             return false;
         }
         let mut transit = Totals::default();
@@ -195,7 +196,7 @@ impl Crossings {
             let of_others = (transit.sum - own.sum).checked_div(transit.count - own.count);
             let later = own.spread()[1].zip(of_others).map(|(own, others)| own.saturating_sub(others));
             (tally.lost, tally.late, tally.transit) = (tally.lost_before + missing(at, tally), 0, own);
-            tally.proven_late = 0;
+            (tally.proven_late, tally.unproven) = (0, 0);
             tally.lateness = Totals::default();
             later.into_iter().for_each(|later| tally.lateness.add(later));
             let behind = crossed(at).behind.saturating_sub(on_their_way[at]);

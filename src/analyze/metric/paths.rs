@@ -88,7 +88,9 @@ pub(crate) struct Tally {
     pub(crate) unproven: u64,
     /// How much later those came that were late.
     pub(crate) lateness: Totals,
-    /// Those of them that were so by more than paths of a network differ: see [`MUCH_NS`].
+    /// Packets that the tap saw behind others: of what else is late, answers tell.
+    pub(crate) overtaken: u64,
+    /// Those that were late by more than paths of a network differ: see [`MUCH_NS`].
     pub(crate) much_late: u64,
     /// The newest one that is known to have arrived, as times or numbers of packets go, and how many behind it were lost.
     pub(crate) alive_at: i64,
@@ -558,7 +560,7 @@ fn is_much_later(path: &Tally, all: &Totals) -> bool {
 }
 
 /// Packets of healthy paths may be so late: one is longer, or its queues are. Some hundred metres of fibre are a microsecond.
-const MUCH_NS: u64 = 2_000;
+const MUCH_NS: u64 = 2_500;
 
 /// Whether what came late on it was so by much, mostly, and by a good part of what answers take. Few that come very late, as what is sent again after a timeout,
 /// make none slow.
@@ -566,6 +568,11 @@ fn is_long(path: &Tally, all: &Totals) -> bool {
     const PART: u64 = 3;
     let others = (all.sum - path.rtts.sum).checked_div(all.count - path.rtts.count);
     let usual = others.map_or(0, |mean| mean / PART);
+    let own = path.rtts.spread()[1].filter(|_| path.rtts.count > FEW && path.overtaken * 2 < path.late);
+    // Where answers tell it, how long they take tells by how much: a packet that was late was so beside the soonest.
+    if let (Some(own), Some(others)) = (own, others) {
+        return own.saturating_sub(others) >= usual.max(MUCH_NS);
+    }
     path.lateness.spread()[1].is_none_or(|by| by >= usual && path.much_late * 2 >= path.lateness.count)
 }
 

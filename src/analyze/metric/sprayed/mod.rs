@@ -159,6 +159,8 @@ const FIRST: u16 = 1 << 10;
 const MISSED_LONG: u16 = 1 << 11;
 /// It was sent again, and nothing but silence said that it was lost.
 const UNPROVEN: u16 = 1 << 12;
+/// It was sent twice more, and the first transmission, too, is taken for lost behind the tap.
+const LOST_TWICE: u16 = 1 << 13;
 
 /// A message that is not complete.
 #[derive(Clone, Copy, Debug, crate::stored::Stored)]
@@ -489,7 +491,9 @@ impl Sprayed {
                 // To be overtaken by less than a packet of each path is nothing.
                 if hi - x > self.ways.len() as u64 {
                     let by = self.overtaken_at(x).map(|behind| since.wrapping_sub(behind).into());
-                    self.ways.get_mut(at).tally.comes_late(by);
+                    let tally = &mut self.ways.get_mut(at).tally;
+                    tally.comes_late(by);
+                    tally.overtaken += 1;
                     if let Some(slot) = self.slot(x) {
                         slot.lost_before = COUNTED_LATE;
                     }
@@ -631,8 +635,9 @@ impl Sprayed {
                 (LOST_BEFORE, there.map_or(0, |there| there as u16 + 1))
             }
         };
+        let twice = if flag & before.flags & LOST_AFTER != 0 { LOST_TWICE } else { 0 };
         if let Some(slot) = self.slot(x) {
-            slot.flags |= flag;
+            slot.flags |= flag | twice;
             slot.lost_on = lost_on;
         }
     }
@@ -702,8 +707,20 @@ impl Sprayed {
                 self.was_not_lost(x, since);
             }
         }
+        // The answer to the first of three transmissions: it names a path that neither of the others took.
+        let of_first = named.filter(|named| ![hint, lost_on].contains(&Some(*named)));
+        if let (Some(first), true) = (of_first, slot.has(LOST_TWICE)) {
+            self.sums.lost_after -= 1;
+            self.sums.spurious += 1;
+            let tally = &mut self.ways.get_mut(first).tally;
+            tally.lost = tally.lost.saturating_sub(1);
+            tally.proven_late += 1;
+            tally.comes_late(None);
+            tally.lives(x as i64);
+        }
         if let Some(slot) = self.slot(x) {
             slot.flags |= ANSWERED;
+            slot.flags &= if of_first.is_some() { !LOST_TWICE } else { !0 };
         }
         // An answer for it is that it has arrived; if it is to the last transmission, that has.
         self.arrives(x, time, is_of_last == Some(true));
