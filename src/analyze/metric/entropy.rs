@@ -770,8 +770,13 @@ impl Many {
             let share = |n: u64, tally: &Tally| n as f64 / tally.packets.max(1) as f64;
             // Where more of another path was late, what looks like retransmissions are those of what was late there.
             let latest = tallies.iter().map(|tally| share(tally.late, tally)).fold(0.0, f64::max);
-            let is_filled =
-                |tally: &Tally| tally.is_filled(all, packets) && share(tally.filled, tally) > latest;
+            // What is late was sent again, too: that comes behind it. Behind what was lost, nothing does, whichever path its sender takes then.
+            let behind: u64 = tallies.iter().map(|tally| tally.behind_filled).sum();
+            let is_filled = |tally: &Tally| {
+                tally.is_filled(all, packets)
+                    && share(tally.filled, tally) > latest
+                    && behind * 2 >= tally.filled
+            };
             let are_filled: Vec<bool> = tallies.iter().map(is_filled).collect();
             if are_filled.contains(&true) && !self.goes_back() {
                 for (tally, is_filled) in tallies.iter_mut().zip(are_filled) {
