@@ -40,7 +40,8 @@ records! {
         pub lost_before_tap: u64,
         /// Retransmissions of packets that the tap had seen, and their receiver did not have: they were lost behind it.
         pub lost_after_tap: u64,
-        /// Retransmissions of packets that were lost or late behind the tap: their path is slow, and SACKs do not name each packet.
+        /// Retransmissions of packets that were lost behind the tap, or late, or had arrived: their path is slow, and SACKs do not name each packet; or no SACK said anything
+        /// of them, where SACKs are lost or stand for several packets.
         pub lost_or_late: u64,
         /// Retransmissions of what was not lost: the receiver had said that it had it, or the first transmission came after all.
         pub spurious_retransmits: u64,

@@ -45,7 +45,8 @@ records! {
         /// Retransmissions of requests that the tap had seen, and their receiver did not have: they, or of RUDI their responses, were lost behind it. Of ordered ones, which a
         /// sender repeats in a row, only the first of each row: a lower bound.
         pub lost_after_tap: Option<u64>,
-        /// Retransmissions of requests that were lost or late behind the tap: their path is slow, and answers do not name each request.
+        /// Retransmissions of requests that were lost behind the tap, or late, or had arrived: their path is slow, and answers do not name each request; or no answer
+        /// said anything of them, where answers are lost or stand for several requests.
         pub lost_or_late: Option<u64>,
         /// Retransmissions of what was not lost: it had been answered, or the first transmission came after all.
         pub spurious_retransmits: Option<u64>,

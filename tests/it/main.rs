@@ -146,6 +146,7 @@ mod shipped_scenarios;
 mod slow;
 #[cfg(feature = "state")]
 mod spray_played;
+mod sprayed;
 #[cfg(feature = "cli")]
 mod sql;
 mod state;

@@ -19,7 +19,8 @@ use rdmawire::{
     wire::*,
 };
 
-const V4: [IpAddr; 2] = [IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)), IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2))];
+pub(crate) const V4: [IpAddr; 2] =
+    [IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)), IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2))];
 const V6: [IpAddr; 2] = [
     IpAddr::V6(Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 1)),
     IpAddr::V6(Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 2)),
@@ -55,7 +56,7 @@ fn all() -> impl Iterator<Item = (Packet, Opcode, bool)> {
     })
 }
 
-fn whole(packet: &Packet) -> Vec<u8> {
+pub(crate) fn whole(packet: &Packet) -> Vec<u8> {
     packet.build().to_vec()
 }
 
@@ -289,15 +290,15 @@ fn the_commands_know_it() {
     assert!(code != Some(0) && said.contains("MRC has no such operation"), "{said}");
 }
 
-const PATHS: u16 = 4;
+pub(crate) const PATHS: u16 = 4;
 
 /// WRITEs of one queue pair: a message over four paths in turn, of which `shift` is the first.
-fn sprayed(channel: Channel, packets: u32, shift: u16) -> Vec<Vec<u8>> {
+pub(crate) fn sprayed(channel: Channel, packets: u32, shift: u16) -> Vec<Vec<u8>> {
     over(channel, packets, |n| (n as u16 + shift) % PATHS, |_| false)
 }
 
 /// A message over these paths; `is_again`: the packet says that it is a retransmission.
-fn over(
+pub(crate) fn over(
     channel: Channel,
     packets: u32,
     path: impl Fn(u32) -> u16,
@@ -315,7 +316,7 @@ fn over(
 }
 
 /// The SACK that the `n`-th packet caused, all before it and this one having arrived.
-fn sack(channel: Channel, n: u16, shift: u16, sender: u16) -> Vec<u8> {
+pub(crate) fn sack(channel: Channel, n: u16, shift: u16, sender: u16) -> Vec<u8> {
     let sack = channel.reversed().headers(Opcode::MRC_SACK, Psn(0)).edit(|seth: Seth| {
         seth.with_cack_psn(Psn(100 + u32::from(n)))
             .with_ack_psn_offset(Hex16(0))
@@ -327,7 +328,7 @@ fn sack(channel: Channel, n: u16, shift: u16, sender: u16) -> Vec<u8> {
 }
 
 /// A report of frames, each with its time and its interface.
-fn report_of(frames: Vec<(i64, u16, Vec<u8>)>) -> rdmawire::report::Report {
+pub(crate) fn report_of(frames: Vec<(i64, u16, Vec<u8>)>) -> rdmawire::report::Report {
     let mut analysis = Analysis::new(Options::default());
     let last = frames.iter().map(|(_, interface, _)| *interface).max().unwrap();
     (0..=last).for_each(|interface| analysis.interface(interface, format!("tap{interface}"), None));
@@ -424,7 +425,7 @@ fn a_slow_path_behind_the_tap_is_told_from_jitter() {
 }
 
 /// States of the paths that stand out, by port.
-fn standing_out(report: &rdmawire::report::Report) -> Vec<(u16, PathState)> {
+pub(crate) fn standing_out(report: &rdmawire::report::Report) -> Vec<(u16, PathState)> {
     let bad = report.head.paths.iter().filter(|path| path.state != PathState::Good);
     let mut bad: Vec<_> = bad.map(|path| (path.udp_src_port - 0xc000, path.state)).collect();
     bad.sort_unstable_by_key(|(port, _)| *port);

@@ -258,3 +258,36 @@ fn sent_trimmed(run: &Run, labels: &Labels) -> Vec<u16> {
     let frames = run.recorded(1).zip(&labels.frames).filter(|(_, label)| label.class == Class::Trimmed);
     frames.filter_map(|(sighting, _)| run.transmission(sighting)).map(|sent| sent.udp_port).collect()
 }
+
+/// At the receiver, behind the paths: what a slow path delivers comes behind the NAK that asks for it, and looks like a retransmission. Its path carries
+/// nothing else.
+#[test]
+fn a_slow_path_is_named_behind_it() {
+    for seed in 1..4 {
+        let run = between_taps(seed, "selective", "bad_delay = \"40us\"");
+        let report = at_taps(&run, &[1]);
+        let slow = report.head.paths.iter().find(|path| path.udp_src_port % 16 == 5).expect("its row");
+        assert_eq!(slow.state, PathState::Slow, "{slow:?}");
+        assert!(slow.late * 10 > slow.packets * 9 && slow.lost == 0, "{slow:?}");
+    }
+}
+
+/// Much is lost between two taps: some of what is sent again looks late. What did not come to the second tap was lost all the same.
+#[test]
+fn two_taps_tell_of_much_that_is_lost() {
+    for seed in [1, 3, 4, 7] {
+        let text = scenario(seed, "");
+        let text = text.replace("spray:8", "spray:16").replacen("\"2us\"", "\"1us\"", 1).replacen(
+            "\"2us\"",
+            "\"3us\"\nright = { drop = 0.2 }\n[[segment]]\ndelay = \"1us\"",
+            1,
+        );
+        let text = format!("{text}[[tap]]\nname = \"s\"\nafter = 1\n[[tap]]\nname = \"r\"\nafter = 2\n")
+            .replace("count = 8", "count = 16")
+            .replace("count = 16 }]", "count = 32 }]")
+            .replace("notify = false", "mtu = 4096\nnotify = false");
+        let run = run(&Scenario::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"))).unwrap();
+        let report = at_taps(&run, &[0, 1]);
+        assert!(report.head.paths.iter().all(|path| path.transit_mean_ns.is_some()), "{seed}");
+    }
+}

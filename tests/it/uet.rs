@@ -523,3 +523,22 @@ fn marks_of_idempotent_requests_between_taps_count_once() {
     let [row] = &report.head.uet[..] else { panic!("{:?}", report.head.uet) };
     assert_eq!((row.packets, row.ce_packets, row.retransmits), (Some(4), Some(1), Some(0)));
 }
+
+/// The capture cut the headers of messages: how many there were is not known.
+#[test]
+fn messages_of_which_the_headers_were_cut_are_not_counted() {
+    for (cut, messages) in [(58, None), (400, Some(1))] {
+        let mut analysis = Analysis::new(Options::default());
+        for (n, text) in (0i64..).zip(context()) {
+            let frame = made(&text).build();
+            let (time, wire_len) = (Time(n * 1000), frame.len() as u32);
+            let frame = &frame[..frame.len().min(cut)];
+            analysis.push(&Record { time, link: Link::ETHERNET, interface: 0, wire_len, frame });
+        }
+        let report = analysis.finish();
+        let [row] = &report.head.uet[..] else { panic!("{:?}", report.head.uet) };
+        assert_eq!((row.messages, row.packets), (messages, Some(7)), "{row:?}");
+        let is_cut = row.why.get("messages") == Some(&rdmawire::report::Reason::Truncated);
+        assert_eq!((is_cut, row.trimmed.is_none()), (messages.is_none(), messages.is_none()), "{row:?}");
+    }
+}

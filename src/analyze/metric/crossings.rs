@@ -17,6 +17,8 @@ pub(crate) struct Crossings {
     far: Option<u16>,
     /// The interfaces of taps that are not the first one.
     taps: Vec<u16>,
+    /// How many more packets came to each of these behind the last tap than before it: several transmissions on one path look like the first, now and then.
+    behind: [i32; MAX_TAPS],
     /// The last two transmissions of each PSN at the first tap, the newer one first.
     ring: Vec<[Passed; 2]>,
     paths: Vec<Crossed>,
@@ -126,10 +128,15 @@ impl Crossings {
         let is_it = |one: &Passed| one.is(psn, path);
         let is_beyond = slot.iter().any(|one| is_it(one) && one.fate == Fate::Arrived)
             && !slot.iter().any(|one| is_it(one) && one.fate == Fate::OnItsWay);
+        let votes = tap.map(|tap| &mut self.behind[tap]).filter(|_| self.far != Some(interface));
+        let is_behind = votes.is_none_or(|votes| {
+            *votes = votes.saturating_add(if is_beyond { 1 } else { -1 });
+            *votes > 0
+        });
         match self.far {
             Some(far) if far == interface => {}
             // What has arrived comes to a tap behind.
-            Some(_) if is_beyond => {
+            Some(_) if is_beyond && is_behind => {
                 // What came there before it was known to be behind arrived, too.
                 for path in &mut self.paths {
                     let arrived = tap.map_or(0, |tap| path.arrived_at[tap]);
@@ -178,7 +185,8 @@ impl Crossings {
         };
         let all: u64 = tallies.iter().enumerate().map(|(at, tally)| missing(at, tally)).sum();
         let resent: u64 = tallies.iter().map(|tally| tally.resent).sum();
-        if !self.are_seen() || all > resent {
+        // Some of these may be taken for late packets.
+        if !self.are_seen() || all > resent + resent / 16 + 2 {
             return false;
         }
         let mut transit = Totals::default();
@@ -188,7 +196,7 @@ impl Crossings {
             let of_others = (transit.sum - own.sum).checked_div(transit.count - own.count);
             let later = own.spread()[1].zip(of_others).map(|(own, others)| own.saturating_sub(others));
             (tally.lost, tally.late, tally.transit) = (tally.lost_before + missing(at, tally), 0, own);
-            tally.proven_late = 0;
+            (tally.proven_late, tally.unproven) = (0, 0);
             tally.lateness = Totals::default();
             later.into_iter().for_each(|later| tally.lateness.add(later));
             let behind = crossed(at).behind.saturating_sub(on_their_way[at]);

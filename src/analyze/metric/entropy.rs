@@ -678,7 +678,7 @@ impl Many {
                     let tally = &mut self.tallies[at];
                     tally.late += 1;
                     if let Some(behind) = behind {
-                        tally.lateness.add(sent.time.saturating_sub(behind).max(0) as u64);
+                        tally.later(sent.time.saturating_sub(behind).max(0) as u64);
                     }
                 }
                 self.remember(sent, at);
@@ -700,6 +700,9 @@ impl Many {
                     !self.goes_back() && self.noted(psn).is_some_and(|(_, before)| before & FIRST != 0);
                 let is_own = is_own && !was_first;
                 let is_late = is_stale && !was_first && !self.goes_on(psn);
+                let tally = &mut self.tallies[at];
+                tally.filled += u64::from(last.is_none());
+                tally.behind_filled += u64::from(is_late);
                 if is_stale && !is_late {
                     self.suspects.expects();
                 }
@@ -762,6 +765,31 @@ impl Many {
         let is_told = self.crossings.tell(&mut tallies);
         let mut unattributed = self.unattributed;
         if !is_told {
+            let [all, packets] = [|tally: &Tally| tally.filled, |tally: &Tally| tally.packets]
+                .map(|of| tallies.iter().map(of).sum::<u64>());
+            let share = |n: u64, tally: &Tally| n as f64 / tally.packets.max(1) as f64;
+            // Where more of another path was late, what looks like retransmissions are those of what was late there.
+            let latest = tallies.iter().map(|tally| share(tally.late, tally)).fold(0.0, f64::max);
+            // What is late was sent again, too: that comes behind it. Behind what was lost, nothing does, whichever path its sender takes then.
+            let behind: u64 = tallies.iter().map(|tally| tally.behind_filled).sum();
+            let is_filled = |tally: &Tally| {
+                tally.is_filled(all, packets)
+                    && share(tally.filled, tally) > latest
+                    && behind * 2 >= tally.filled
+            };
+            let are_filled: Vec<bool> = tallies.iter().map(is_filled).collect();
+            if are_filled.contains(&true) && !self.goes_back() {
+                for (tally, is_filled) in tallies.iter_mut().zip(are_filled) {
+                    if is_filled {
+                        unattributed = unattributed.saturating_sub(tally.filled);
+                        tally.was_filled();
+                    } else {
+                        // What came behind those was sent again for them.
+                        tally.late = tally.late.saturating_sub(tally.behind_filled);
+                        tally.resent += tally.behind_filled;
+                    }
+                }
+            }
             unattributed += self.doubt(&mut tallies);
             // What comes twice is acknowledged at once. That shows, unless something new was acknowledged with it.
             let answered = (self.acks as f64 / self.data.max(1) as f64).clamp(0.5, 1.0);

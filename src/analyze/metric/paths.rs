@@ -63,6 +63,9 @@ pub(crate) struct Tally {
     pub(crate) late: u64,
     /// Packets that a switch trimmed.
     pub(crate) trimmed: u64,
+    /// Packets that look like retransmissions, of which the tap had seen none before; and what came behind such.
+    pub(crate) filled: u64,
+    pub(crate) behind_filled: u64,
     /// How many packets of the flow there were, up to the last one on it.
     pub(crate) last_at: u64,
     /// The most packets of the flow after which it carried one again; 0: it was not left yet.
@@ -81,8 +84,14 @@ pub(crate) struct Tally {
     pub(crate) doubtful: u64,
     /// Those of which it is not known whether they were late, too, or lost: see [`settle`].
     pub(crate) perhaps_late: u64,
+    /// Of what is taken for lost behind the tap, this rests on silence alone: their answer may have been lost, or stand for others too.
+    pub(crate) unproven: u64,
     /// How much later those came that were late.
     pub(crate) lateness: Totals,
+    /// Packets that the tap saw behind others: of what else is late, answers tell.
+    pub(crate) overtaken: u64,
+    /// Those that were late by more than paths of a network differ: see [`MUCH_NS`].
+    pub(crate) much_late: u64,
     /// The newest one that is known to have arrived, as times or numbers of packets go, and how many behind it were lost.
     pub(crate) alive_at: i64,
     pub(crate) lost_in_a_row: u64,
@@ -183,13 +192,37 @@ impl Tally {
         (self.lost, self.late) = (self.lost.saturating_sub(1), self.late + 1);
         self.proven_late += 1;
         self.lost_in_a_row = self.lost_in_a_row.saturating_sub(u64::from(sent > self.alive_at));
-        self.lateness.add(by);
+        self.later(by);
     }
 
     /// One came behind others that were sent later, if that is known so much later.
     pub(crate) fn comes_late(&mut self, by: Option<u64>) {
         self.late += 1;
-        by.into_iter().for_each(|by| self.lateness.add(by));
+        by.into_iter().for_each(|by| self.later(by));
+    }
+
+    /// One was so much later than others.
+    pub(crate) fn later(&mut self, by: u64) {
+        self.lateness.add(by);
+        self.much_late += u64::from(by >= MUCH_NS);
+    }
+
+    /// Its packets come behind what asks for them again, nearly all: what looks like retransmissions were first transmissions, and late. A sender does not
+    /// send retransmissions alone on one of its paths. Returns whether it is so.
+    pub(crate) fn is_filled(&self, all: u64, packets: u64) -> bool {
+        let (others, carried) = (all - self.filled, packets - self.packets);
+        self.filled >= SILENT
+            && self.filled * 2 >= self.packets
+            && u128::from(self.filled) * u128::from(carried)
+                >= u128::from(FAR * (others + 1)) * u128::from(self.packets)
+    }
+
+    /// Takes what looks like retransmissions for late.
+    pub(crate) fn was_filled(&mut self) {
+        self.late += self.filled;
+        self.resent = self.resent.saturating_sub(self.filled);
+        (self.lost, self.lost_before, self.lost_in_a_row) =
+            (self.lost.saturating_sub(self.filled), self.lost_before.saturating_sub(self.filled), 0);
     }
 
     /// Takes what was guessed to be late for lost again.
@@ -200,7 +233,7 @@ impl Tally {
         (self.late, self.proven_late) =
             (self.late.saturating_sub(guessed), self.proven_late.saturating_sub(guessed));
         if guessed > 0 {
-            self.lateness = Totals::default();
+            (self.lateness, self.much_late) = (Totals::default(), 0);
         }
     }
 
@@ -228,6 +261,22 @@ impl Tally {
 /// What was sent again on each path of a flow, and is not known to be lost or late. Where more is sent again on a path than on the others, and not more of that
 /// is shown to be late than there, it was lost: acknowledgements that were lost make a sender repeat what had arrived, on all paths.
 pub(crate) fn lost_or_late(tallies: &[Tally], answered: f64) -> Vec<u64> {
+    let unproven = unproven(tallies, answered);
+    let late = perhaps_late(tallies, answered);
+    late.into_iter().zip(unproven).map(|(late, unproven)| late.max(unproven)).collect()
+}
+
+/// What rests on silence alone, on each path. Where each packet that arrives has an answer of its own, silence tells that it was lost.
+fn unproven(tallies: &[Tally], answered: f64) -> Vec<u64> {
+    const EACH: f64 = 0.99;
+    let sum = |of: fn(&Tally) -> u64| tallies.iter().map(of).sum::<u64>();
+    let packets = sum(|path| path.packets);
+    let arrived = packets.saturating_sub(sum(|path| path.lost.saturating_sub(path.lost_before)));
+    let has_each = packets as f64 * answered >= arrived as f64 * EACH;
+    tallies.iter().map(|path| if has_each { 0 } else { path.unproven.min(path.unknown()) }).collect()
+}
+
+fn perhaps_late(tallies: &[Tally], answered: f64) -> Vec<u64> {
     const DEVIATIONS: f64 = 3.0;
     let sum = |of: fn(&Tally) -> u64| tallies.iter().map(of).sum::<u64>();
     let again = |path: &Tally| path.unknown() + path.proven_late;
@@ -245,9 +294,11 @@ pub(crate) fn lost_or_late(tallies: &[Tally], answered: f64) -> Vec<u64> {
 
 /// Takes what is [lost or late](lost_or_late) for neither.
 pub(crate) fn settle(tallies: &mut [Tally], answered: f64) {
-    let neither = lost_or_late(tallies, answered);
-    for (tally, n) in tallies.iter_mut().zip(neither) {
-        (tally.perhaps_late, tally.lost) = (n, tally.lost - n);
+    let (unproven, late) = (unproven(tallies, answered), perhaps_late(tallies, answered));
+    for ((tally, unproven), late) in tallies.iter_mut().zip(unproven).zip(late) {
+        (tally.perhaps_late, tally.lost) = (late, tally.lost - late);
+        // To judge the path, they are losses: on good paths, there are as many.
+        tally.unproven = unproven.saturating_sub(late);
     }
 }
 
@@ -299,6 +350,15 @@ pub(crate) struct View {
     pub(crate) is_known: bool,
 }
 
+impl View {
+    /// What of a path is judged: where nothing tells what arrived, what was sent again is not all lost in a row.
+    fn of(self, tally: &Tally) -> Tally {
+        let in_a_row = tally.lost_in_a_row;
+        let lost_in_a_row = if self.is_known { in_a_row } else { in_a_row.min(tally.lost_before) };
+        Tally { lost_in_a_row, ..*tally }
+    }
+}
+
 /// A row for each path, of which `entropy` is the source port and the flow label.
 pub(crate) fn rows(
     of: &OfFlow,
@@ -306,7 +366,8 @@ pub(crate) fn rows(
     view: View,
     entropy: impl Iterator<Item = (u16, Option<u16>)>,
 ) -> impl Iterator<Item = FlowPath> {
-    let mut states = judge(tallies, view.is_lost_before);
+    let judged: Vec<Tally> = tallies.iter().map(|tally| view.of(tally)).collect();
+    let mut states = judge(&judged, view.is_lost_before);
     for (state, tally) in states.iter_mut().zip(tallies) {
         if tally.doubtful * 2 > tally.lost && matches!(state, PathState::Lossy | PathState::Dead) {
             *state = PathState::Repeated;
@@ -333,7 +394,7 @@ pub(crate) fn rows(
             paths: tallies.len() as u64,
             packets: tally.packets,
             share: tally.packets as f64 / packets.max(1) as f64,
-            lost: tally.lost,
+            lost: tally.lost.saturating_sub(if state == PathState::Dead { 0 } else { tally.unproven }),
             lost_unattributed: 0,
             resent: tally.resent,
             marked: tally.marked,
@@ -498,6 +559,23 @@ fn is_much_later(path: &Tally, all: &Totals) -> bool {
     usual.zip(path.lateness.spread()[1]).is_none_or(|(usual, by)| by > usual.saturating_mul(2))
 }
 
+/// Packets of healthy paths may be so late: one is longer, or its queues are. Some hundred metres of fibre are a microsecond.
+const MUCH_NS: u64 = 2_500;
+
+/// Whether what came late on it was so by much, mostly, and by a good part of what answers take. Few that come very late, as what is sent again after a timeout,
+/// make none slow.
+fn is_long(path: &Tally, all: &Totals) -> bool {
+    const PART: u64 = 3;
+    let others = (all.sum - path.rtts.sum).checked_div(all.count - path.rtts.count);
+    let usual = others.map_or(0, |mean| mean / PART);
+    let own = path.rtts.spread()[1].filter(|_| path.rtts.count > FEW && path.overtaken * 2 < path.late);
+    // Where answers tell it, how long they take tells by how much: a packet that was late was so beside the soonest.
+    if let (Some(own), Some(others)) = (own, others) {
+        return own.saturating_sub(others) >= usual.max(MUCH_NS);
+    }
+    path.lateness.spread()[1].is_none_or(|by| by >= usual && path.much_late * 2 >= path.lateness.count)
+}
+
 /// After how many packets of the flow a path is used again at the latest, of most paths: a sender may take one for a burst, or for a message. `None`: most were not
 /// used again yet.
 fn usual_pause(paths: &[Tally]) -> Option<u64> {
@@ -509,6 +587,7 @@ fn usual_pause(paths: &[Tally]) -> Option<u64> {
 fn judge_once(paths: &[Tally], is_lost_before: bool, end: u64) -> Vec<PathState> {
     let sum = |of: fn(&Tally) -> u64| paths.iter().map(of).sum::<u64>();
     let proven = sum(|p| p.proven_late + p.perhaps_late);
+    let unproven = sum(|p| p.unproven.min(p.lost));
     let [packets, lost, marked, late, trimmed] =
         [sum(|p| p.packets), sum(|p| p.lost), sum(|p| p.marked), sum(|p| p.late), sum(|p| p.trimmed)];
     let n = paths.len() as u64;
@@ -549,8 +628,12 @@ fn judge_once(paths: &[Tally], is_lost_before: bool, end: u64) -> Vec<PathState>
             && stands_out(path.proven_late + path.perhaps_late, proven, path.packets)
             || path.late * 5 >= path.packets
                 && path.late > 2 * path.lost
+                && is_long(path, &rtts)
                 && stands_out(path.late, late, path.packets);
-        let is_lossy = is_more && stands_out(now_and_then, lost, sent);
+        // Beside much that rests on silence, what is known to be lost tells by itself.
+        let is_surely_more =
+            unproven > 0 && stands_out(path.lost.saturating_sub(path.unproven), lost - unproven, sent);
+        let is_lossy = is_more && stands_out(now_and_then, lost, sent) || is_surely_more;
         let is_slow = is_slow(&path.transit, &transit, others_most(path), n);
         let answers_are_slow = is_slower(&path.rtts, &rtts, n);
         let is_marked = stands_out(path.marked, marked, path.packets);
@@ -565,7 +648,10 @@ fn judge_once(paths: &[Tally], is_lost_before: bool, end: u64) -> Vec<PathState>
             () if is_silent && !is_marked && (path.transit.count == 0 || path.lost_in_a_row > 0) => {
                 PathState::Dead
             }
-            () if path.late * 5 >= path.packets && stands_out(path.late, late, path.packets) => {
+            () if path.late * 5 >= path.packets
+                && is_long(path, &rtts)
+                && stands_out(path.late, late, path.packets) =>
+            {
                 PathState::Slow
             }
             () if is_marked => PathState::Congested,
@@ -587,6 +673,7 @@ fn judge_several(paths: &[Tally], is_lost_before: bool) -> Vec<PathState> {
         .or_else(|| worst(paths, |path| path.trimmed, sent).map(|bad| (bad, PathState::Trimming)))
         .or_else(|| lossy.map(|bad| (bad, PathState::Lossy)))
         .or_else(|| slowest(paths, |path| &path.transit).map(|bad| (bad, PathState::Slow)))
+        .or_else(|| latest(paths).map(|bad| (bad, PathState::Slow)))
         .or_else(|| {
             worst(paths, |path| path.marked, |path| path.packets).map(|bad| (bad, PathState::Congested))
         })
@@ -647,6 +734,18 @@ fn slowest(paths: &[Tally], of: impl Fn(&Tally) -> &Totals) -> Option<Vec<usize>
             && slow.iter().all(|&at| of(&paths[at]).spread()[0].is_some_and(|least| least > others))
     };
     (1..=order.len() / 2).find(is_apart).map(|k| order[..k].to_vec())
+}
+
+/// The paths, at most half of them, of which many packets were overtaken by much, and many more than on the others: there, some jitter overtakes as many.
+fn latest(paths: &[Tally]) -> Option<Vec<usize>> {
+    /// So few times are by chance.
+    const ENOUGH: u64 = 8;
+    let mut rtts = Totals::default();
+    paths.iter().for_each(|path| rtts.merge(path.rtts));
+    let bad = worst(paths, |path| path.much_late, |path| path.packets)?;
+    let is_late =
+        |path: &Tally| path.late * 5 >= path.packets && path.much_late >= ENOUGH && is_long(path, &rtts);
+    bad.iter().all(|&at| is_late(&paths[at])).then_some(bad)
 }
 
 /// Whether packets are spread unevenly: one path has half as much again as the mean, or half of it, and they are enough to tell.

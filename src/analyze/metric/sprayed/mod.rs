@@ -63,10 +63,13 @@ pub(crate) struct Sprayed {
     /// From a packet to the acknowledgement that it caused, without retransmissions.
     ack_rtt: Distribution,
     min_rtt: Option<u64>,
+    longest_rtt: u64,
     /// From a packet to the first SACK that shows it, whichever packet caused that; without retransmissions.
     shown_after: Totals,
     /// How long behind one that was sent later packets came, at most, without the bit of retransmissions.
     latest: u32,
+    /// The same, of all of them.
+    late_by: Totals,
     /// Answers say whether they are to a retransmission.
     says_again: bool,
     /// When the packet came that caused the last SACK.
@@ -94,7 +97,7 @@ pub(crate) struct Sums {
     untold: u64,
     pub(crate) lost_before: u64,
     pub(crate) lost_after: u64,
-    /// Of what was sent again, these were lost or late on a path that is slow: see [`lost_or_late`](super::paths::lost_or_late).
+    /// Of what was sent again, these were lost, or late on a path that is slow, or nothing but silence said that they were lost: see [`lost_or_late`](super::paths::lost_or_late).
     pub(crate) lost_or_late: u64,
     pub(crate) spurious: u64,
     pub(crate) reordered: u64,
@@ -152,6 +155,12 @@ const ANSWERED: u16 = 1 << 8;
 const STAMPED: u16 = 1 << 9;
 /// One came that does not say that it is a retransmission.
 const FIRST: u16 = 1 << 10;
+/// A SACK showed it missing later than answers to what was sent with it came.
+const MISSED_LONG: u16 = 1 << 11;
+/// It was sent again, and nothing but silence said that it was lost.
+const UNPROVEN: u16 = 1 << 12;
+/// It was sent twice more, and the first transmission, too, is taken for lost behind the tap.
+const LOST_TWICE: u16 = 1 << 13;
 
 /// A message that is not complete.
 #[derive(Clone, Copy, Debug, crate::stored::Stored)]
@@ -277,8 +286,10 @@ impl Sprayed {
             messages: VecDeque::new(),
             ack_rtt: Distribution::default(),
             min_rtt: None,
+            longest_rtt: 0,
             shown_after: Totals::default(),
             latest: 0,
+            late_by: Totals::default(),
             says_again: false,
             cause: None,
             answers: 0,
@@ -335,8 +346,10 @@ impl Sprayed {
         let Some(slot) = self.slot(x).copied() else { return false };
         let there = at as u16 + 1;
         let way = self.ways.get_mut(at);
-        if !way.tally.interface.is_elsewhere(carried.interface) || ![slot.path, slot.lost_on].contains(&there)
-        {
+        // Of what was sent more than twice, the first path is not remembered: a slow one may deliver it yet.
+        let has_passed = [slot.path, slot.lost_on].contains(&there)
+            || slot.path > 0 && slot.lost_on > 0 && self.crossings.pass(carried.interface);
+        if !way.tally.interface.is_elsewhere(carried.interface) || !has_passed {
             return false;
         }
         way.tally.marked += u64::from(carried.is_marked);
@@ -477,8 +490,10 @@ impl Sprayed {
             () if x < hi && !is_trimmed => {
                 // To be overtaken by less than a packet of each path is nothing.
                 if hi - x > self.ways.len() as u64 {
-                    let by = self.sent_once(x + 1).map(|behind| since.wrapping_sub(behind).into());
-                    self.ways.get_mut(at).tally.comes_late(by);
+                    let by = self.overtaken_at(x).map(|behind| since.wrapping_sub(behind).into());
+                    let tally = &mut self.ways.get_mut(at).tally;
+                    tally.comes_late(by);
+                    tally.overtaken += 1;
                     if let Some(slot) = self.slot(x) {
                         slot.lost_before = COUNTED_LATE;
                     }
@@ -486,6 +501,7 @@ impl Sprayed {
                 let later = self.sent_once(x + 1);
                 let by = later.map_or(0, |later| since.wrapping_sub(later));
                 self.latest = self.latest.max(by);
+                self.late_by.add(by.into());
                 self.sums.comes_behind(hi - 1 - x);
             }
             () => {}
@@ -529,9 +545,13 @@ impl Sprayed {
 
     /// Whether a packet that was missing comes on another path than the one whose turn it was, and after what was shown to be missing could be sent again.
     fn is_out_of_turn(&mut self, x: u64, at: usize, since: u32) -> bool {
+        const MANY: u64 = 8;
         let is_missing = self.slot(x).is_some_and(|slot| slot.path == 0 && slot.shown >= SHOWN);
         let Some(shortest) = self.min_rtt.filter(|_| is_missing) else { return false };
-        let is_soon = |behind: u32| u64::from(since.wrapping_sub(behind)) < shortest;
+        // A tap near the receiver does not see a round trip: what comes as late as others came was not sent again.
+        let usual = self.late_by.spread()[1].unwrap_or(0);
+        let least = shortest.max(usual * MANY);
+        let is_soon = |behind: u32| u64::from(since.wrapping_sub(behind)) < least;
         if self.sent_once(x + 1).is_none_or(is_soon) {
             return false;
         }
@@ -543,6 +563,13 @@ impl Sprayed {
     fn sent_once(&mut self, x: u64) -> Option<u32> {
         let slot = self.slot(x)?;
         (slot.path > 0 && !slot.has(RESENT)).then_some(slot.time)
+    }
+
+    /// When the first of those came that were sent next behind this one: some of them may be late, too.
+    fn overtaken_at(&mut self, x: u64) -> Option<u32> {
+        const NEXT: u64 = 8;
+        let begin = (x + 1..=x + NEXT).filter_map(|x| self.sent_once(x));
+        begin.reduce(|a, b| if (b.wrapping_sub(a) as i32) < 0 { b } else { a })
     }
 
     /// The path of the first transmission of this PSN, as far as that is known.
@@ -585,9 +612,14 @@ impl Sprayed {
             return;
         }
         let (flag, lost_on) = match before.way() {
-            Some(_) => {
+            Some(_) if before.has(MISSED_LONG) => {
                 self.sums.lost_after += 1;
                 (LOST_AFTER, before.path)
+            }
+            Some(lost) => {
+                self.sums.lost_after += 1;
+                self.ways.get_mut(lost).tally.unproven += 1;
+                (LOST_AFTER | UNPROVEN, before.path)
             }
             None => {
                 self.sums.lost_before += 1;
@@ -603,8 +635,9 @@ impl Sprayed {
                 (LOST_BEFORE, there.map_or(0, |there| there as u16 + 1))
             }
         };
+        let twice = if flag & before.flags & LOST_AFTER != 0 { LOST_TWICE } else { 0 };
         if let Some(slot) = self.slot(x) {
-            slot.flags |= flag;
+            slot.flags |= flag | twice;
             slot.lost_on = lost_on;
         }
     }
@@ -648,6 +681,7 @@ impl Sprayed {
         let rtt = hint.filter(|_| !slot.has(RESENT | ANSWERED)).map(|at| {
             let rtt = u64::from(since.wrapping_sub(slot.time));
             self.ack_rtt.add(rtt);
+            self.longest_rtt = self.longest_rtt.max(rtt);
             self.min_rtt = Some(self.min_rtt.map_or(rtt, |least| least.min(rtt)));
             self.ways.get_mut(at).answered(rtt);
             rtt
@@ -673,8 +707,20 @@ impl Sprayed {
                 self.was_not_lost(x, since);
             }
         }
+        // The answer to the first of three transmissions: it names a path that neither of the others took.
+        let of_first = named.filter(|named| ![hint, lost_on].contains(&Some(*named)));
+        if let (Some(first), true) = (of_first, slot.has(LOST_TWICE)) {
+            self.sums.lost_after -= 1;
+            self.sums.spurious += 1;
+            let tally = &mut self.ways.get_mut(first).tally;
+            tally.lost = tally.lost.saturating_sub(1);
+            tally.proven_late += 1;
+            tally.comes_late(None);
+            tally.lives(x as i64);
+        }
         if let Some(slot) = self.slot(x) {
             slot.flags |= ANSWERED;
+            slot.flags &= if of_first.is_some() { !LOST_TWICE } else { !0 };
         }
         // An answer for it is that it has arrived; if it is to the last transmission, that has.
         self.arrives(x, time, is_of_last == Some(true));
@@ -710,7 +756,7 @@ impl Sprayed {
 
     /// What a SACK shows: `bitmap` is of this PSN and those behind it.
     pub(crate) fn on_bitmap(&mut self, first: u32, bitmap: u64, time: i64) {
-        let first = self.unwrap(first);
+        let (first, since) = (self.unwrap(first), self.since_begin(time));
         // Behind the highest one that has arrived, nothing is said.
         let shown = 64 - bitmap.leading_zeros();
         for bit in 0..shown {
@@ -724,7 +770,32 @@ impl Sprayed {
                 let is_first = !slot.has(MISSED);
                 slot.flags |= MISSED;
                 self.sums.missing += u64::from(is_first);
+                self.is_missing(x, since);
             }
+        }
+    }
+
+    /// A SACK shows it missing: longer after it was sent than answers take, it was lost, and not on its way.
+    fn is_missing(&mut self, x: u64, since: u32) {
+        let longest = self.longest_rtt;
+        let Some(slot) = self.slot(x).filter(|slot| slot.path > 0 && longest > 0) else { return };
+        let is_long = |took: u64| took > longest;
+        if is_long(since.wrapping_sub(slot.time).into()) {
+            slot.flags |= MISSED_LONG;
+        }
+        // Neither it nor its retransmission has arrived.
+        if slot.has(UNPROVEN) && slot.since_first(since).is_none_or(is_long) {
+            self.is_proven(x);
+        }
+    }
+
+    /// What else than silence tells that it was lost, or that it was not.
+    fn is_proven(&mut self, x: u64) {
+        let Some(slot) = self.slot(x).filter(|slot| slot.has(UNPROVEN)) else { return };
+        slot.flags &= !UNPROVEN;
+        if let Some(lost) = usize::from(slot.lost_on).checked_sub(1) {
+            let tally = &mut self.ways.get_mut(lost).tally;
+            tally.unproven = tally.unproven.saturating_sub(1);
         }
     }
 
@@ -737,6 +808,10 @@ impl Sprayed {
         let from = self.acked.unwrap_or(acked).max(acked.saturating_sub(REMEMBERED as u64));
         for x in from..acked {
             self.arrives(x, time, false);
+        }
+        // The next one is missing, if any has arrived behind it.
+        if self.newest > acked {
+            self.is_missing(acked, self.since_begin(time));
         }
         self.acked = self.acked.max(Some(acked));
         while let Some(message) = self.messages.front()
@@ -801,6 +876,7 @@ impl Sprayed {
 
     /// What was taken for lost behind the tap was late.
     fn was_not_lost(&mut self, x: u64, since: u32) {
+        self.is_proven(x);
         let shortest = self.min_rtt.unwrap_or(0);
         let Some(slot) = self.slot(x) else { return };
         slot.flags &= !LOST_AFTER;

@@ -298,8 +298,11 @@ impl Ways {
 
     /// The paths on which the tap saw fewer packets than on the others, by as many as were lost before it on paths that are not known.
     fn short(&self, all: &[FlowPath]) -> Vec<usize> {
-        /// So many paths show how much they differ by chance, and so many times as many as those that are short.
+        /// So many paths show how much they differ by chance, and so many times as many as those that are short. Fewer do if they carried the same, nearly: then
+        /// their sender takes them in turn.
         const ENOUGH_PATHS: usize = 7;
+        const FEW_PATHS: usize = 3;
+        const ALIKE: f64 = 256.0;
         const TIMES: usize = 3;
         const DEVIATIONS: f64 = 5.0;
         if self.lost_somewhere < ENOUGH.max(self.lost_before) {
@@ -317,14 +320,16 @@ impl Ways {
             let square = |&at: &usize| (carried(at) - mean) * (carried(at) - mean);
             let variance = others.iter().map(square).sum::<f64>() / (n - 1.0);
             let deviation = variance.sqrt().max(1.0);
+            let are_enough = others.len() >= ENOUGH_PATHS || deviation * ALIKE <= mean;
             let missing = least.iter().map(|&at| mean - carried(at)).sum::<f64>();
             let margin = deviation * (*k as f64).sqrt();
             // A retransmission that avoids it leaves out its turn, so that it has one fewer again.
-            missing + margin >= lost * 0.75
+            are_enough
+                && missing + margin >= lost * 0.75
                 && missing <= lost * 2.0 + margin
                 && least.iter().all(|&at| mean - carried(at) >= DEVIATIONS * deviation)
         };
-        let most = order.len().saturating_sub(ENOUGH_PATHS).min(order.len() / (TIMES + 1));
+        let most = order.len().saturating_sub(FEW_PATHS).min(order.len() / (TIMES + 1));
         (1..=most).find(are_those_lost).map(|k| order[..k].to_vec()).unwrap_or_default()
     }
 }

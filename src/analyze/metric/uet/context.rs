@@ -36,6 +36,8 @@ pub(super) struct Side {
     pub(super) credits: Credits,
     payload: u64,
     control: u64,
+    /// Requests of which the capture cut the headers of their message.
+    unread: u64,
 }
 
 heap! { Side { sprayed, trims, named } }
@@ -62,6 +64,7 @@ impl Side {
             credits: Credits::default(),
             payload: 0,
             control: 0,
+            unread: 0,
         }
     }
 
@@ -104,7 +107,10 @@ impl Side {
         }
         self.payload += if is_trimmed { 0 } else { u64::from(headers.d.whole_payload_len()) };
         let is_again = sprayed.on_sent(psn, entropy, &sent);
-        let Some(message) = message else { return false };
+        let Some(message) = message else {
+            self.unread += u64::from(headers.d.is_cut());
+            return false;
+        };
         if !is_trimmed {
             // What has no number is a message of one packet.
             sprayed.on_message(message.id.unwrap_or(psn as u16), psn, time, message.is_last);
@@ -223,6 +229,11 @@ impl Side {
             one_way(&["lost_or_late"]);
             one_way(&["spurious_retransmits", "completed", "unanswered"]);
         }
+        let is_read = self.unread == 0;
+        if !is_read {
+            let fields = ["messages", "completed", "trimmed"];
+            why.extend(fields.map(|field| (field.into(), Reason::Truncated)));
+        }
         if self.syn_ns.is_none() && sent.is_some() && answered {
             why.insert("setup_ns".into(), Reason::Midstream);
         }
@@ -262,11 +273,11 @@ impl Side {
             spurious_retransmits: both.map(|sums| sums.spurious),
             reordered: sums.map(|sums| sums.reordered),
             max_reorder_extent: sums.map(|sums| sums.max_extent),
-            trimmed: sums.map(|sums| sums.trimmed),
+            trimmed: sums.filter(|_| is_read).map(|sums| sums.trimmed),
             ce_packets: sums.map(|sums| sums.marked),
-            messages: sums.map(|sums| sums.messages),
-            completed: both.map(|sums| sums.completed),
-            completion_ns: sent.and_then(Sprayed::completion),
+            messages: sums.filter(|_| is_read).map(|sums| sums.messages),
+            completed: both.filter(|_| is_read).map(|sums| sums.completed),
+            completion_ns: sent.filter(|_| is_read).and_then(Sprayed::completion),
             unanswered: both.and_then(|_| sent?.unanswered()),
             acks: of_answers(answers.acks),
             marked_acks: of_answers(answers.marked),

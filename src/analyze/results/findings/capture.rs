@@ -248,7 +248,7 @@ pub(super) fn mrc_retransmits(&Evidence { head, .. }: &Evidence<'_>, say: &mut d
         for (n, what) in [
             (sum(|one| one.lost_before_tap), "lost before the tap"),
             (sum(|one| one.lost_after_tap), "lost behind it"),
-            (sum(|one| one.lost_or_late), "lost or late behind it, on slow paths"),
+            (sum(|one| one.lost_or_late), "lost or late behind it, or not lost: no answer tells"),
             (sum(|one| one.nacks_trimmed.unwrap_or(0).max(one.trimmed)), "trimmed"),
             (
                 sum(|one| one.nacks.zip(one.nacks_trimmed).map_or(0, |(all, trimmed)| all - trimmed)),
