@@ -59,6 +59,7 @@ impl Collectives {
         let of_data = shown.iter().filter(|&&at| is_whole(&all.connections[at])).count();
         let ends = Ends::of(&all, &timed);
         let shape = Shape::of(&all, &ends);
+        let ends = if of_data > 1 { ends.with_jobs(&timed, &shape) } else { ends };
         let operations = (of_data > 1).then(|| operations::group(&mut timed, (&ends, &shape)));
         all.cut(network, &mut timed, operations.as_deref());
         Some(all.rows(&shown, &timed, operations))

@@ -20,6 +20,8 @@ const EACH: usize = 3;
 struct Kind {
     is_sender: bool,
     is_first: bool,
+    /// In a ring the step, as all hosts do the same in it; else the bytes, as a host needs longer for more of them. `None`: whatever they are.
+    like: Option<u64>,
 }
 
 /// What is usual in an operation.
@@ -33,6 +35,8 @@ pub(super) struct Turns {
     counts: BTreeMap<usize, usize>,
     /// In a ring, which step a request is of: its place among those of its connection.
     steps: BTreeMap<usize, usize>,
+    /// What a request is like, see [`Kind`].
+    like: BTreeMap<usize, u64>,
     /// Connections whose receiver is slow at each request, unlike those of other hosts: so long after it had what was in its place.
     slow: BTreeMap<usize, u64>,
 }
@@ -50,9 +54,11 @@ impl Turns {
 
     /// What of a wait is beyond what other hosts take.
     pub(super) fn beyond(&self, late: Late) -> Late {
+        let like = self.like.get(&late.at).copied();
         let of = |is_first| {
-            let kind = Kind { is_sender: late.is_sender, is_first };
-            self.usual.get(&(kind, late.host)).copied()
+            let kind = |like| Kind { is_sender: late.is_sender, is_first, like };
+            let of = |kind| self.usual.get(&(kind, late.host)).copied();
+            like.and_then(|like| of(kind(Some(like)))).or_else(|| of(kind(None)))
         };
         let first = of(true).filter(|_| self.firsts.contains(&late.at));
         let usual = first.or(of(false)).unwrap_or(0);
@@ -74,13 +80,19 @@ impl Waits<'_> {
             let steps = parts.values().flat_map(|part| part.members.iter().copied().enumerate());
             turns.steps = steps.map(|(step, at)| (at, step)).collect();
         }
+        let like = |&at: &usize| {
+            let step = turns.steps.get(&at).map(|&step| step as u64);
+            (at, step.unwrap_or(self.timed[at].bytes))
+        };
+        turns.like = self.members.iter().map(like).collect();
         let mut all: BTreeMap<Kind, BTreeMap<usize, Vec<u64>>> = BTreeMap::new();
         for &at in self.members {
             let Some(&(sender, receiver)) = self.ends.of.get(&self.timed[at].connection) else { continue };
             for (host, is_sender) in [(receiver, false), (sender, true)] {
-                let kind = Kind { is_sender, is_first: turns.firsts.contains(&at) };
-                if let Some(took) = self.turn(at, (host, is_sender), (arrivals, &turns)) {
-                    let host = self.shape.host_of(host);
+                let Some(took) = self.turn(at, (host, is_sender), (arrivals, &turns)) else { continue };
+                let host = self.shape.host_of(host);
+                for like in [None, turns.like.get(&at).copied()] {
+                    let kind = Kind { is_sender, is_first: turns.firsts.contains(&at), like };
                     all.entry(kind).or_default().entry(host).or_default().push(took);
                 }
             }
@@ -178,6 +190,9 @@ impl Waits<'_> {
     /// Whether a request may wait for this one: the first data of a connection waits for nothing but the first data of others, which may be of
     /// several requests.
     pub(super) fn may_need(&self, turns: &Turns, (at, is_sender): (usize, bool), other: usize) -> bool {
+        if self.takes_turns {
+            return self.timed[other].connection != self.timed[at].connection;
+        }
         let count = |at: usize| turns.counts.get(&self.timed[at].connection).copied().unwrap_or(0);
         let is_first = is_sender && turns.firsts.contains(&at);
         other != at && (!is_first || turns.firsts.contains(&other) || count(other) > count(at))
@@ -196,8 +211,7 @@ impl Waits<'_> {
             false => one.time.receiver_late_ns,
         };
         let waited = waited.filter(|&waited| waited > SHORTEST_WAIT_NS)?;
-        // Connections of an all to all wait for nothing but their own requests.
-        if self.shape.topology == Topology::AllToAll {
+        if self.waits_for_own_only(turns, at) {
             let before = one.before.filter(|&before| self.timed[before].operation == one.operation);
             return before.map(|_| waited);
         }
