@@ -169,3 +169,7 @@ impl Queue {
         self.recent.extend(ended);
     }
 }
+
+#[cfg(test)]
+#[path = "../../../../tests/unit/analyze_metric_collective_queue.rs"]
+mod tests;

@@ -97,10 +97,22 @@ impl Waits<'_> {
                 }
             }
         }
-        for (kind, hosts) in all {
+        // Few hosts do what is like this: then all that they do tells more.
+        let count = |all: &BTreeMap<Kind, BTreeMap<usize, Vec<u64>>>, kind: Kind| {
+            all.get(&kind).map_or(0, BTreeMap::len)
+        };
+        let few: BTreeSet<Kind> = all
+            .keys()
+            .filter(|&&kind| count(&all, kind) < count(&all, Kind { like: None, ..kind }))
+            .copied()
+            .collect();
+        for (kind, hosts) in all.into_iter().filter(|(kind, _)| !few.contains(kind)) {
             let usual_of = |mut of: Vec<u64>| {
                 of.sort_unstable();
-                of.get(of.len() / FASTEST).copied().unwrap_or(0)
+                // Channels that do the same step share an adapter, and none waits for another.
+                let is_step = kind.like.is_some() && !turns.steps.is_empty();
+                let at = if is_step { of.len().saturating_sub(1) } else { of.len() / FASTEST };
+                of.get(at).copied().unwrap_or(0)
             };
             let mut usual: Vec<(u64, usize)> =
                 hosts.into_iter().map(|(host, of)| (usual_of(of), host)).collect();
@@ -199,7 +211,7 @@ impl Waits<'_> {
     }
 
     /// From when a host had what it waited for, until it sent the data of a request, or asked for it.
-    fn turn(
+    pub(super) fn turn(
         &self,
         at: usize,
         (host, is_sender): (usize, bool),
@@ -211,11 +223,16 @@ impl Waits<'_> {
             false => one.time.receiver_late_ns,
         };
         let waited = waited.filter(|&waited| waited > SHORTEST_WAIT_NS)?;
+        let to = if is_sender { one.first? } else { one.cts? };
+        // What a host does first waits for nothing: since it was asked, or began.
+        let is_first = turns.firsts.contains(&at) && self.shape.topology != Topology::Tree;
+        let began = self.starts.and_then(|starts| starts.get(&self.shape.host_of(host)));
+        let began = began.map_or(i64::MIN, |start| start.did.min(to));
+        let since = || ns_between(to.saturating_sub_unsigned(waited).max(began), to);
         if self.waits_for_own_only(turns, at) {
             let before = one.before.filter(|&before| self.timed[before].operation == one.operation);
-            return before.map(|_| waited);
+            return if before.is_some() { Some(waited) } else { is_first.then(since) };
         }
-        let to = if is_sender { one.first? } else { one.cts? };
         let latest = |is_sent: bool| {
             let is_it = |other: usize| self.may_need(turns, (at, is_sender), other);
             self.latest(arrivals, (host, is_sent), to, is_it).map(|(arrived, _)| arrived)
@@ -223,7 +240,9 @@ impl Waits<'_> {
         let passed = (!is_sender && self.passes_on()).then(|| latest(true)).flatten();
         let step = is_sender.then(|| self.step_before(turns, arrivals, (at, host), to)).flatten();
         let step = step.map(|(arrived, _)| arrived);
-        let had = step.or_else(|| latest(false).into_iter().chain(passed).max())?;
+        let Some(had) = step.or_else(|| latest(false).into_iter().chain(passed).max()) else {
+            return is_first.then(since);
+        };
         let asked = if is_sender { to.saturating_sub_unsigned(waited) } else { had };
         Some(ns_between(had.max(asked), to))
     }

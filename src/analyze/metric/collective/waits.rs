@@ -242,7 +242,11 @@ impl Waits<'_> {
         // together.
         let are_alike = matches!(self.shape.topology, Topology::Ring | Topology::AllToAll | Topology::Pairs);
         let each = if self.shape.are_all_seen && are_alike { ROUND_TRIPS } else { 1 };
-        let mut add = |late: Late| {
+        let mut add = |mut late: Late| {
+            // Since what it may have needed last, as with others.
+            if let Some(turn) = self.turn(late.at, (late.host, late.is_sender), (arrivals, turns)) {
+                late.from = late.from.max(late.to.saturating_sub_unsigned(turn));
+            }
             let late = turns.beyond(late);
             let short = self.short(self.timed[late.at].connection) / each;
             if late.ns() >= short && late.ns() > 0 {
