@@ -12,6 +12,9 @@ use crate::report::Topology;
 /// What is usual for a host is what the fastest of so many of its steps take: longer ones may be waits for somebody else.
 const FASTEST: usize = 4;
 
+/// So many hosts that do the same show what is usual for it: of two, none knows which one is slow.
+const SEVERAL: usize = 3;
+
 /// A receiver is slow at each request if it is at so many, at least.
 const EACH: usize = 3;
 
@@ -103,7 +106,10 @@ impl Waits<'_> {
         };
         let few: BTreeSet<Kind> = all
             .keys()
-            .filter(|&&kind| count(&all, kind) < count(&all, Kind { like: None, ..kind }))
+            .filter(|&&kind| {
+                let hosts = count(&all, kind);
+                kind.like.is_some() && (hosts < SEVERAL || hosts < count(&all, Kind { like: None, ..kind }))
+            })
             .copied()
             .collect();
         for (kind, hosts) in all.into_iter().filter(|(kind, _)| !few.contains(kind)) {
