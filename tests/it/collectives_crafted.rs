@@ -70,11 +70,14 @@ struct True {
 }
 
 /// The frames of a ring, as they are made.
+#[derive(Default)]
 struct Made {
     frames: Vec<(i64, Vec<u8>)>,
     truth: Vec<True>,
     /// PSNs by the address that sends and the queue pair it goes to.
     psns: std::collections::BTreeMap<(usize, u32), u32>,
+    /// The how manieth connection of a sender is made: they have queue pairs of their own.
+    lane: u32,
 }
 
 impl Ring {
@@ -129,7 +132,7 @@ impl Ring {
 
     /// Plays it: a rank sends a step when it has begun, was asked, and has got the step before.
     fn make(&self) -> Made {
-        let mut made = Made { frames: Vec::new(), truth: Vec::new(), psns: Default::default() };
+        let mut made = Made::default();
         let (steps, mut begin) = (2 * (self.ranks - 1), BEGIN);
         for operation in 0..self.operations {
             let of = |what: Option<(usize, usize, i64)>, rank: usize, none: i64| match what {
@@ -234,7 +237,8 @@ impl Made {
         index: u64,
         (address, rkey): (u64, u32),
     ) {
-        let (to, back) = (Ring::queue_pair(sender, 0, false), Ring::queue_pair(sender, 0, true));
+        let (to, back) =
+            (Ring::queue_pair(sender, self.lane, false), Ring::queue_pair(sender, self.lane, true));
         let element = ring.element(index, address, rkey);
         let (slots, stride) = match ring.layout {
             CtsLayout::Sequence32 => (8, 32),
@@ -268,7 +272,10 @@ impl Made {
         for at in 0..ring.queue_pairs {
             let from = (at * part).min(ring.bytes);
             let bytes = part.min(ring.bytes - from);
-            let (to, back) = (Ring::queue_pair(ends.0, at, true), Ring::queue_pair(ends.0, at, false));
+            let (to, back) = (
+                Ring::queue_pair(ends.0, self.lane + at, true),
+                Ring::queue_pair(ends.0, self.lane + at, false),
+            );
             let packets = bytes.div_ceil(MTU).max(1);
             for n in 0..packets {
                 let payload = MTU.min(bytes - n * MTU);
@@ -461,7 +468,7 @@ fn a_hang_is_proved_by_frames_of_any_kind() {
 #[test]
 fn slots_that_hold_no_elements_ask_for_nothing() {
     for captured in [1024, 128] {
-        let mut made = Made { frames: Vec::new(), truth: Vec::new(), psns: Default::default() };
+        let mut made = Made::default();
         for n in 0..100u32 {
             let time = BEGIN + i64::from(n) * 20_000;
             let call = [u64::from(n) + 1, 16384, 2, 3, 4, 5, 6, 7].map(u64::to_le_bytes).concat();
@@ -491,5 +498,60 @@ fn acknowledgements_are_of_their_own_queue_pair_where_psns_are_alike() {
     for one in &all.requests {
         let took = one.acknowledged_ns.zip(one.last_data_ns).map(|(acknowledged, last)| acknowledged - last);
         assert!(took.is_some_and(|took| (0..=4 * HALF_NS).contains(&took)), "{one:?}");
+    }
+}
+
+/// An exchange of all with all in rounds, each with one other host at a time: a host waits for what it sends and gets in the round before, though it is asked for all of them
+/// at once. One rank is late for the second round of an operation.
+fn rounds(late: Option<(usize, usize, i64)>) -> Made {
+    const RANKS: usize = 4;
+    const REQUESTS: u64 = 3;
+    let ring = Ring { ranks: RANKS, ..Ring::default() };
+    let (mut made, mut begin) = (Made::default(), BEGIN);
+    for operation in 0..4 {
+        let mut ready = [begin; RANKS];
+        for round in 1..RANKS {
+            made.lane = round as u32 - 1;
+            for (rank, ready) in ready.iter_mut().enumerate() {
+                let is_late =
+                    round == 2 && late.is_some_and(|(who, when, _)| (who, when) == (rank, operation));
+                *ready += late.filter(|_| is_late).map_or(0, |(.., by)| by);
+            }
+            let mut next = ready;
+            for sender in 0..RANKS {
+                let receiver = (sender + round) % RANKS;
+                let mut from = ready[sender].max(begin + 2 * HALF_NS) + HALF_NS;
+                for request in 0..REQUESTS {
+                    let index = operation as u64 * REQUESTS + request + 1;
+                    let rkey = 0x5000 + (sender * RANKS + receiver) as u32;
+                    let address = 0x7f00_0000_0000 + (u64::from(rkey) << 32) + (index % 8) * 0x10_0000;
+                    let cts = begin + HALF_NS + request as i64;
+                    made.cts(&ring, (sender, receiver), cts, index, (address, rkey));
+                    let last = made.data(&ring, (sender, receiver), (from, PACKET_NS), (address, rkey));
+                    from = last + PACKET_NS;
+                    for host in [sender, receiver] {
+                        next[host] = next[host].max(last + HALF_NS + 500);
+                    }
+                }
+            }
+            ready = next;
+        }
+        begin = ready.into_iter().max().unwrap_or(begin) + COMPUTE_NS;
+    }
+    made.frames.sort_by_key(|(time, _)| *time);
+    made
+}
+
+#[test]
+fn who_is_late_for_a_round_is_named() {
+    for rank in 0..4 {
+        for late in [None, Some((rank, 2, 30_000))] {
+            let all = rounds(late).report();
+            assert_eq!((all.connections.len(), all.topology), (12, Topology::AllToAll));
+            let operations = all.operations.expect("several connections");
+            let named: Vec<_> = operations.iter().map(|one| one.straggler.clone()).collect();
+            let name = late.map(|(rank, ..)| format!("10.0.0.{}", rank + 1));
+            assert_eq!(named, [None, None, name, None], "{operations:?}");
+        }
     }
 }

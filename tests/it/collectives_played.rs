@@ -7,7 +7,8 @@ use rdmawire::{
     capture::{Record, Time},
     dissect::Link,
     logs::Log,
-    report::Collectives,
+    opcode::Opcode,
+    report::{Collectives, Topology},
     sim::collective::{Collective, Played, play},
 };
 
@@ -669,4 +670,74 @@ fn a_host_that_is_slow_at_each_request_is_named() {
             }
         }
     }
+}
+
+/// Each step takes long at all hosts, as with a GPU that adds up: channels that share an adapter are not alike, but those of one host are like those of another.
+#[test]
+fn nobody_is_to_blame_where_steps_take_long_at_all_hosts() {
+    for algorithm in ["ring", "all_to_all", "pairs"] {
+        for work in ["20us", "40us"] {
+            for more in ["", "channels = 2", "channels = 2\nrails = 2"] {
+                let text = format!(
+                    "algorithm = {algorithm:?}\nwork = {work:?}\n{more}\nsize = \"1500KB\"\noperations = 5"
+                );
+                let (_, found) = check(&text, 4);
+                assert!(found.stragglers.is_empty(), "{:?}\n{text}", found.stragglers);
+            }
+        }
+    }
+}
+
+/// Two jobs on the same hosts, each at its own times: each has its own operations, and its own late rank.
+#[test]
+fn jobs_that_work_side_by_side_have_operations_of_their_own() {
+    let job =
+        |seed: u64, more: &str| played(&format!("seed = {seed}\noperations = 6\nsize = \"4MB\"\n{more}"));
+    let ring = job(1, "compute = \"500us\"");
+    let late = "[[fault]]\nwhat = \"late_rank\"\nrank = 2\noperation = 3\nby = \"300us\"";
+    let other = job(2, &format!("algorithm = \"all_to_all\"\ncompute = \"900us\"\n{late}"));
+    let mut frames: Vec<(i64, u32, Vec<u8>)> = Vec::new();
+    for rank in 0..4 {
+        frames.extend(ring.frames(rank).map(|frame| (frame.time_ns, rank, frame.bytes.clone())));
+        let shifted = other.frames(rank).map(|frame| (frame.time_ns + 350_000, rank, of_other(&frame.bytes)));
+        frames.extend(shifted);
+    }
+    frames.sort();
+    // ICRCs are of no frame, then.
+    frames.iter_mut().for_each(|(.., frame)| frame[35] ^= 1);
+    let mut analysis = Analysis::new(Options::default());
+    for (time, rank, frame) in &frames {
+        let (time, wire_len, interface) = (Time(*time), frame.len() as u32, *rank as u16);
+        analysis.push(&Record { time, link: Link::ETHERNET, interface, wire_len, frame });
+    }
+    let found = analysis.finish().head.collectives.expect("collectives");
+    let operations = found.operations.expect("several connections");
+    let of = |topology: Topology| operations.iter().filter(move |one| one.topology == topology);
+    let requests =
+        |played: &Played| played.truth.operations.iter().map(|one| one.requests).collect::<Vec<_>>();
+    let found_of = |topology| of(topology).map(|one| one.requests).collect::<Vec<_>>();
+    assert_eq!(found_of(Topology::Ring), requests(&ring), "{operations:?}");
+    assert_eq!(found_of(Topology::AllToAll), requests(&other), "{operations:?}");
+    let named: Vec<_> = of(Topology::AllToAll).map(|one| one.straggler.as_deref()).collect();
+    assert_eq!(named[3], Some("10.0.0.3"), "{operations:?}");
+}
+
+/// A frame of another job: other queue pairs, and other keys, also in elements.
+fn of_other(frame: &[u8]) -> Vec<u8> {
+    /// Behind Ethernet, IPv4 and UDP: BTH, RETH, and an element of version 2.24, which has its keys behind address and size.
+    const BTH: usize = 14 + 20 + 8;
+    const RETH: usize = BTH + 12;
+    const ELEMENT: usize = RETH + 16;
+    let mut frame = frame.to_vec();
+    let code = frame[BTH];
+    let is = |opcode: Opcode| code == opcode.code;
+    let mut places = vec![(BTH + 5, 0x40)];
+    if is(Opcode::RC_WRITE_FIRST) || is(Opcode::RC_WRITE_ONLY) || is(Opcode::RC_WRITE_ONLY_WITH_IMMEDIATE) {
+        places.push((RETH + 9, 0x10));
+    }
+    if is(Opcode::RC_WRITE_ONLY) {
+        places.push((ELEMENT + 16 + 2, 0x10));
+    }
+    places.into_iter().for_each(|(at, bit)| frame[at] |= bit);
+    frame
 }

@@ -12,6 +12,7 @@ mod cut;
 mod dismissed;
 mod ends;
 mod hang;
+mod jobs;
 mod operations;
 mod pace;
 mod pairing;
@@ -335,7 +336,8 @@ impl Collectives {
         let (psn, time) = (packet.psn().0, packet.time());
         let Some(way) = self.ways.get_mut(at as usize) else { return };
         let step = way.step(psn, time, shape.begins);
-        let queued = self.queues.pass((way.key.src, &mut way.adapter), (at, time), packet.payload());
+        let queued =
+            self.queues.pass((way.key.src, &mut way.adapter), (at, time), (packet.payload(), !shape.ends));
         let is_again = step != Step::New;
         if shape.begins && !(is_again && self.chunk_of(at, psn).is_some()) {
             let Some(glimpse) = glimpse else { return };

@@ -10,7 +10,7 @@ use super::{
     pace::Usual,
     path::speed,
     topology::Shape,
-    waits::{Blame, Waits, sends, starts},
+    waits::{Blame, Waits, sends, starts, takes_turns},
     way::{Role, Way},
 };
 use crate::report::{CollectiveCause, CollectiveOperation, Straggler, Topology};
@@ -18,7 +18,7 @@ use crate::report::{CollectiveCause, CollectiveOperation, Straggler, Topology};
 /// A silence of all connections divides operations if it is so many times longer than the longest one that does not.
 const APART: i64 = 4;
 /// A shorter silence divides nothing.
-const LEAST_NS: i64 = 10_000;
+pub(super) const LEAST_NS: i64 = 10_000;
 /// Silences of a connection that divide operations are one for so many of its requests, at most.
 const FEW: usize = 4;
 /// So many operations that are alike show what divides them, and so many silences are tried.
@@ -40,12 +40,12 @@ type Divided = (Vec<Span>, Vec<(usize, Option<usize>)>);
 /// Groups the requests, which are in the order of their beginnings.
 ///
 /// Hosts that send nothing to others wait for none of them: what is a silence of all is one of those that belong together. If they began together, as pairs
-/// do, and have as many operations, the nth of each is one; else nothing ties them, and each has its own.
+/// do, and have as many operations, the nth of each is one; else nothing ties them, and each has its own. So has each of several jobs on the same hosts.
 pub(super) fn group(timed: &mut [Timed], (ends, shape): (&Ends, &Shape)) -> Vec<Span> {
-    let mut parts: BTreeMap<Option<usize>, Vec<usize>> = BTreeMap::new();
+    let mut parts: BTreeMap<(Option<usize>, usize), Vec<usize>> = BTreeMap::new();
     for (at, one) in timed.iter().enumerate().filter(|(_, one)| one.shows_data) {
         let part = ends.of.get(&one.connection).and_then(|&(sender, _)| shape.part_of(sender));
-        parts.entry(part).or_default().push(at);
+        parts.entry((part, ends.job_of(one.connection))).or_default().push(at);
     }
     let are_several = |members: &Vec<usize>| {
         members
@@ -341,7 +341,7 @@ fn greatest_common_divisor(mut a: usize, mut b: usize) -> usize {
 }
 
 /// The shortest silence that divides operations: those above the widest step of all silences.
-fn dividing(mut silences: Vec<i64>) -> i64 {
+pub(super) fn dividing(mut silences: Vec<i64>) -> i64 {
     silences.retain(|&silence| silence >= LEAST_NS);
     silences.sort_unstable();
     let widest =
@@ -367,7 +367,7 @@ pub(super) fn rows(
         }
     }
     let usual = Usual::of(timed, ends, &of_operation);
-    let starts = starts(timed, ends, &of_operation);
+    let starts = starts(timed, (ends, whole), &of_operation);
     let speed = speed(timed);
     let size = |members: &[usize]| {
         (members.len(), members.iter().map(|&at| timed[at].bytes).fold(0, u64::saturating_add))
@@ -387,16 +387,17 @@ pub(super) fn rows(
     whole_ones.values_mut().for_each(|all| all.sort_unstable());
     let mut shapes: BTreeMap<BTreeSet<usize>, Shape> = BTreeMap::new();
     // Who was waited for in the operation before, of the same hosts.
-    let mut before: BTreeMap<Option<usize>, Blame> = BTreeMap::new();
-    let mut before_ns: BTreeMap<Option<usize>, i64> = BTreeMap::new();
-    let mut half_seen: BTreeSet<Option<usize>> = BTreeSet::new();
+    let mut before: BTreeMap<(Option<usize>, usize), Blame> = BTreeMap::new();
+    let mut before_ns: BTreeMap<(Option<usize>, usize), i64> = BTreeMap::new();
+    let mut half_seen: BTreeSet<(Option<usize>, usize)> = BTreeSet::new();
     let unasked = all.unasked();
     let row = |(operation, (span, members)): (usize, (&Span, Vec<usize>))| {
         let lasted = ns_between(span.start, span.end);
         let like @ (_, bytes) = size(&members);
         let connections: BTreeSet<usize> = members.iter().map(|&at| timed[at].connection).collect();
         let ends_of = connections.iter().filter_map(|of| ends.of.get(of).copied()).collect::<Vec<_>>();
-        let part = ends_of.first().and_then(|&(sender, _)| whole.part_of(sender));
+        let job = connections.first().map_or(0, |&of| ends.job_of(of));
+        let part = (ends_of.first().and_then(|&(sender, _)| whole.part_of(sender)), job);
         let shape = &*shapes.entry(connections).or_insert_with(|| whole.among(ends_of.into_iter()));
         let is_since = |at: &i64| before_ns.get(&part).is_none_or(|ended| ended < at) && *at <= span.end;
         let is_half_seen = unasked.iter().any(is_since);
@@ -418,6 +419,7 @@ pub(super) fn rows(
             // What is behind one that was half seen may have waited for what was not seen.
             is_begun: !is_half_seen && !half_seen.contains(&part),
             starts: starts.get(operation),
+            takes_turns: takes_turns(timed, (ends, shape), &members),
         };
         before_ns.insert(part, span.end);
         match is_half_seen {
@@ -522,6 +524,7 @@ pub(super) fn hung(all: &Collectives, timed: &[Timed]) -> Option<Straggler> {
         longer_than_whole: None,
         is_begun: true,
         starts: None,
+        takes_turns: false,
     };
     let Blame { cause, rank, peer, lost, .. } = waits.hung()?;
     Some(Straggler { rank, peer, cause, operations: 1, lost_ns: lost, ..Straggler::default() })

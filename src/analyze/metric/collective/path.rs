@@ -143,6 +143,8 @@ impl Waits<'_> {
             [true, true] if slow.len() > 1 && !has_fast(sender) && has_fast(receiver) => {
                 (name(sender)?, None)
             }
+            // Elements of the one way go with the data of the other: a slow path is slow both ways.
+            [true, true] if has_fast(sender) && has_fast(receiver) => (name(sender)?, name(receiver)),
             [true, true] if slow.len() > 1 && self.sends_slower(parts, sender, receiver) => {
                 (name(sender)?, None)
             }
@@ -212,7 +214,7 @@ impl Waits<'_> {
     /// ended; elsewhere, how much longer the operation took than those like it without losses.
     fn lost_by_losses(&self, of: &BTreeSet<usize>) -> u64 {
         match self.shape.topology {
-            Topology::AllToAll => self.behind_others(of).max(self.longer),
+            Topology::AllToAll if !self.takes_turns => self.behind_others(of).max(self.longer),
             _ => self.longer_than_whole.unwrap_or(u64::MAX),
         }
     }

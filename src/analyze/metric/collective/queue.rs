@@ -23,11 +23,19 @@ pub(super) struct Queues {
     places: HashMap<Wide, u32, RandomState>,
 }
 
-type Turn = (u32, i64, bool);
+/// Packets of one queue pair that follow each other.
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
+struct Turn {
+    way: u32,
+    first: i64,
+    last: i64,
+    packets: u32,
+    /// The last one is within a message: the queue pair had more to send.
+    goes_on: bool,
+}
 
 #[derive(Clone, Debug, Default, crate::stored::Stored)]
 struct Queue {
-    /// Queue pair, and time: of packets of one that follow each other, the last one. And whether there were several.
     recent: VecDeque<Turn>,
     /// The newest of them, behind these.
     last: Option<Turn>,
@@ -36,6 +44,8 @@ struct Queue {
     /// The shortest time from such a packet to the next such one: taps note when packets begin, or when they end, and then a short one comes at once
     /// behind a long one.
     pace: Option<i64>,
+    /// Packets that a queue pair sends in its turn, where others have more to send: the number that was seen most, and how much more often than others.
+    burst: (u32, u32),
 }
 
 impl Queues {
@@ -45,12 +55,12 @@ impl Queues {
         &mut self,
         (adapter, known): (Wide, &mut Option<u32>),
         (way, time): (u32, i64),
-        payload: u32,
+        (payload, goes_on): (u32, bool),
     ) -> i64 {
         let place = known.or_else(|| self.place(adapter));
         *known = place;
         let queue = place.and_then(|at| self.all.get_mut(at as usize));
-        queue.map_or(time, |queue| queue.pass((way, time), payload))
+        queue.map_or(time, |queue| queue.pass((way, time), (payload, goes_on)))
     }
 
     /// The same, where it does not matter how long the packet was ready.
@@ -65,7 +75,7 @@ impl Queues {
         *known = place;
         if let Some(queue) = place.and_then(|at| self.all.get_mut(at as usize)) {
             queue.keep_pace(time, payload);
-            queue.note((way, time));
+            queue.note((way, time), true);
         }
     }
 
@@ -86,22 +96,26 @@ impl Queues {
 }
 
 impl Queue {
-    fn pass(&mut self, (way, time): (u32, i64), payload: u32) -> i64 {
+    fn pass(&mut self, (way, time): (u32, i64), (payload, goes_on): (u32, bool)) -> i64 {
         self.keep_pace(time, payload);
-        let most = self.pace.unwrap_or(0).saturating_mul(PACES);
+        let pace = self.pace.unwrap_or(0);
+        let most = pace.saturating_mul(PACES);
+        let each = self.burst.0.max(1);
         let mut since = time;
         let newest_first = || self.last.iter().chain(self.recent.iter().rev());
-        for (at, &(other, sent, has_several)) in newest_first().enumerate() {
-            let had_its_turn = other == way || newest_first().take(at).any(|&(later, ..)| later == other);
-            if had_its_turn || since.saturating_sub(sent) > most {
+        for (at, turn) in newest_first().enumerate() {
+            let had_its_turn = turn.way == way || newest_first().take(at).any(|later| later.way == turn.way);
+            if had_its_turn || since.saturating_sub(turn.last) > most {
                 break;
             }
-            since = sent;
-            if has_several {
+            // Of more packets than a turn has, the first ones were sent when no other had one.
+            let whole = pace.saturating_mul(i64::from(each - 1));
+            since = turn.first.max(turn.last.saturating_sub(whole));
+            if turn.packets > each {
                 break;
             }
         }
-        self.note((way, time));
+        self.note((way, time), goes_on);
         since.min(time)
     }
 
@@ -119,10 +133,13 @@ impl Queue {
     }
 
     #[inline(always)]
-    fn note(&mut self, (way, time): (u32, i64)) {
+    fn note(&mut self, (way, time): (u32, i64), goes_on: bool) {
         match &mut self.last {
-            Some(last) if last.0 == way => (last.1, last.2) = (time, true),
-            _ => self.take_turn((way, time, false)),
+            Some(last) if last.way == way => {
+                (last.last, last.goes_on) = (time, goes_on);
+                last.packets = last.packets.saturating_add(1);
+            }
+            _ => self.take_turn(Turn { way, first: time, last: time, packets: 1, goes_on }),
         }
     }
 
@@ -131,6 +148,28 @@ impl Queue {
         if self.recent.len() + 1 == MOST {
             self.recent.pop_front();
         }
-        self.recent.extend(self.last.replace(turn));
+        let ended = self.last.replace(turn);
+        if let (Some(ended), Some(before)) = (ended, self.recent.back()) {
+            let (packets, more) = self.burst;
+            let follows =
+                turn.first.saturating_sub(ended.last) <= self.pace.unwrap_or(0).saturating_mul(PACES);
+            let seen = match ended.goes_on {
+                // Between others that had more to send, and with more to send itself, its turn is as long as turns are.
+                true => before.goes_on.then_some(ended.packets),
+                // A whole message that the next one follows at once: this would have been sent in between, if turns were shorter.
+                false => (follows && ended.packets > 1).then(|| ended.packets.max(packets)),
+            };
+            self.burst = match seen {
+                None => self.burst,
+                Some(seen) if more == 0 => (seen, 1),
+                Some(seen) if seen == packets => (packets, more.saturating_add(1)),
+                Some(_) => (packets, more - 1),
+            };
+        }
+        self.recent.extend(ended);
     }
 }
+
+#[cfg(test)]
+#[path = "../../../../tests/unit/analyze_metric_collective_queue.rs"]
+mod tests;

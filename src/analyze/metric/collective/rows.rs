@@ -59,9 +59,10 @@ impl Collectives {
         let of_data = shown.iter().filter(|&&at| is_whole(&all.connections[at])).count();
         let ends = Ends::of(&all, &timed);
         let shape = Shape::of(&all, &ends);
+        let ends = if of_data > 1 { ends.with_jobs(&timed, &shape) } else { ends };
         let operations = (of_data > 1).then(|| operations::group(&mut timed, (&ends, &shape)));
         all.cut(network, &mut timed, operations.as_deref());
-        Some(all.rows(&shown, &timed, operations))
+        Some(all.rows(&shown, &timed, operations, (&ends, &shape)))
     }
 
     /// With what is not decided while packets come; mostly, there is nothing of that.
@@ -113,6 +114,7 @@ impl Collectives {
         shown: &[usize],
         timed: &[Timed],
         spans: Option<Vec<operations::Span>>,
+        (ends, shape): (&Ends, &Shape),
     ) -> report::Collectives {
         let place: BTreeMap<usize, usize> = shown.iter().enumerate().map(|(row, &at)| (at, row)).collect();
         let mut connections: Vec<CollectiveConnection> = shown
@@ -140,11 +142,9 @@ impl Collectives {
         let ranks: BTreeSet<String> =
             connections.iter().flat_map(|one| [one.sender.clone(), one.receiver.clone()]).collect();
         rows.ranks = ranks.into_iter().collect();
-        let ends = Ends::of(self, timed);
-        let shape = Shape::of(self, &ends);
         rows.topology = shape.topology;
         if let Some(spans) = spans {
-            let operations = operations::rows(self, (&shape, &ends), &place, timed, &spans);
+            let operations = operations::rows(self, (shape, ends), &place, timed, &spans);
             rows.topology = operations::topology(&operations).unwrap_or(shape.topology);
             rows.period_ns = operations::period(&operations);
             rows.stragglers = operations::stragglers(&operations);
@@ -152,7 +152,7 @@ impl Collectives {
         } else {
             rows.stragglers.extend(operations::hung(self, timed));
         }
-        rows.waits = spans::rows(self, timed, &ends, &place);
+        rows.waits = spans::rows(self, timed, ends, &place);
         rows.connections = connections;
         rows
     }

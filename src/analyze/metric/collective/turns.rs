@@ -12,6 +12,9 @@ use crate::report::Topology;
 /// What is usual for a host is what the fastest of so many of its steps take: longer ones may be waits for somebody else.
 const FASTEST: usize = 4;
 
+/// So many hosts that do the same show what is usual for it: of two, none knows which one is slow.
+const SEVERAL: usize = 3;
+
 /// A receiver is slow at each request if it is at so many, at least.
 const EACH: usize = 3;
 
@@ -20,6 +23,8 @@ const EACH: usize = 3;
 struct Kind {
     is_sender: bool,
     is_first: bool,
+    /// In a ring the step, as all hosts do the same in it; else the bytes, as a host needs longer for more of them. `None`: whatever they are.
+    like: Option<u64>,
 }
 
 /// What is usual in an operation.
@@ -33,6 +38,8 @@ pub(super) struct Turns {
     counts: BTreeMap<usize, usize>,
     /// In a ring, which step a request is of: its place among those of its connection.
     steps: BTreeMap<usize, usize>,
+    /// What a request is like, see [`Kind`].
+    like: BTreeMap<usize, u64>,
     /// Connections whose receiver is slow at each request, unlike those of other hosts: so long after it had what was in its place.
     slow: BTreeMap<usize, u64>,
 }
@@ -50,9 +57,11 @@ impl Turns {
 
     /// What of a wait is beyond what other hosts take.
     pub(super) fn beyond(&self, late: Late) -> Late {
+        let like = self.like.get(&late.at).copied();
         let of = |is_first| {
-            let kind = Kind { is_sender: late.is_sender, is_first };
-            self.usual.get(&(kind, late.host)).copied()
+            let kind = |like| Kind { is_sender: late.is_sender, is_first, like };
+            let of = |kind| self.usual.get(&(kind, late.host)).copied();
+            like.and_then(|like| of(kind(Some(like)))).or_else(|| of(kind(None)))
         };
         let first = of(true).filter(|_| self.firsts.contains(&late.at));
         let usual = first.or(of(false)).unwrap_or(0);
@@ -74,21 +83,42 @@ impl Waits<'_> {
             let steps = parts.values().flat_map(|part| part.members.iter().copied().enumerate());
             turns.steps = steps.map(|(step, at)| (at, step)).collect();
         }
+        let like = |&at: &usize| {
+            let step = turns.steps.get(&at).map(|&step| step as u64);
+            (at, step.unwrap_or(self.timed[at].bytes))
+        };
+        turns.like = self.members.iter().map(like).collect();
         let mut all: BTreeMap<Kind, BTreeMap<usize, Vec<u64>>> = BTreeMap::new();
         for &at in self.members {
             let Some(&(sender, receiver)) = self.ends.of.get(&self.timed[at].connection) else { continue };
             for (host, is_sender) in [(receiver, false), (sender, true)] {
-                let kind = Kind { is_sender, is_first: turns.firsts.contains(&at) };
-                if let Some(took) = self.turn(at, (host, is_sender), (arrivals, &turns)) {
-                    let host = self.shape.host_of(host);
+                let Some(took) = self.turn(at, (host, is_sender), (arrivals, &turns)) else { continue };
+                let host = self.shape.host_of(host);
+                for like in [None, turns.like.get(&at).copied()] {
+                    let kind = Kind { is_sender, is_first: turns.firsts.contains(&at), like };
                     all.entry(kind).or_default().entry(host).or_default().push(took);
                 }
             }
         }
-        for (kind, hosts) in all {
+        // Few hosts do what is like this: then all that they do tells more.
+        let count = |all: &BTreeMap<Kind, BTreeMap<usize, Vec<u64>>>, kind: Kind| {
+            all.get(&kind).map_or(0, BTreeMap::len)
+        };
+        let few: BTreeSet<Kind> = all
+            .keys()
+            .filter(|&&kind| {
+                let hosts = count(&all, kind);
+                kind.like.is_some() && (hosts < SEVERAL || hosts < count(&all, Kind { like: None, ..kind }))
+            })
+            .copied()
+            .collect();
+        for (kind, hosts) in all.into_iter().filter(|(kind, _)| !few.contains(kind)) {
             let usual_of = |mut of: Vec<u64>| {
                 of.sort_unstable();
-                of.get(of.len() / FASTEST).copied().unwrap_or(0)
+                // Channels that do the same step share an adapter, and none waits for another.
+                let is_step = kind.like.is_some() && !turns.steps.is_empty();
+                let at = if is_step { of.len().saturating_sub(1) } else { of.len() / FASTEST };
+                of.get(at).copied().unwrap_or(0)
             };
             let mut usual: Vec<(u64, usize)> =
                 hosts.into_iter().map(|(host, of)| (usual_of(of), host)).collect();
@@ -178,13 +208,16 @@ impl Waits<'_> {
     /// Whether a request may wait for this one: the first data of a connection waits for nothing but the first data of others, which may be of
     /// several requests.
     pub(super) fn may_need(&self, turns: &Turns, (at, is_sender): (usize, bool), other: usize) -> bool {
+        if self.takes_turns {
+            return self.timed[other].connection != self.timed[at].connection;
+        }
         let count = |at: usize| turns.counts.get(&self.timed[at].connection).copied().unwrap_or(0);
         let is_first = is_sender && turns.firsts.contains(&at);
         other != at && (!is_first || turns.firsts.contains(&other) || count(other) > count(at))
     }
 
     /// From when a host had what it waited for, until it sent the data of a request, or asked for it.
-    fn turn(
+    pub(super) fn turn(
         &self,
         at: usize,
         (host, is_sender): (usize, bool),
@@ -196,12 +229,16 @@ impl Waits<'_> {
             false => one.time.receiver_late_ns,
         };
         let waited = waited.filter(|&waited| waited > SHORTEST_WAIT_NS)?;
-        // Connections of an all to all wait for nothing but their own requests.
-        if self.shape.topology == Topology::AllToAll {
-            let before = one.before.filter(|&before| self.timed[before].operation == one.operation);
-            return before.map(|_| waited);
-        }
         let to = if is_sender { one.first? } else { one.cts? };
+        // What a host does first waits for nothing: since it was asked, or began.
+        let is_first = turns.firsts.contains(&at) && self.shape.topology != Topology::Tree;
+        let began = self.starts.and_then(|starts| starts.get(&self.shape.host_of(host)));
+        let began = began.map_or(i64::MIN, |start| start.did.min(to));
+        let since = || ns_between(to.saturating_sub_unsigned(waited).max(began), to);
+        if self.waits_for_own_only(turns, at) {
+            let before = one.before.filter(|&before| self.timed[before].operation == one.operation);
+            return if before.is_some() { Some(waited) } else { is_first.then(since) };
+        }
         let latest = |is_sent: bool| {
             let is_it = |other: usize| self.may_need(turns, (at, is_sender), other);
             self.latest(arrivals, (host, is_sent), to, is_it).map(|(arrived, _)| arrived)
@@ -209,7 +246,9 @@ impl Waits<'_> {
         let passed = (!is_sender && self.passes_on()).then(|| latest(true)).flatten();
         let step = is_sender.then(|| self.step_before(turns, arrivals, (at, host), to)).flatten();
         let step = step.map(|(arrived, _)| arrived);
-        let had = step.or_else(|| latest(false).into_iter().chain(passed).max())?;
+        let Some(had) = step.or_else(|| latest(false).into_iter().chain(passed).max()) else {
+            return is_first.then(since);
+        };
         let asked = if is_sender { to.saturating_sub_unsigned(waited) } else { had };
         Some(ns_between(had.max(asked), to))
     }

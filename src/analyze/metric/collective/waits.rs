@@ -60,6 +60,8 @@ pub(super) struct Waits<'a> {
     pub(super) is_begun: bool,
     /// How hosts began it that were in the operation before.
     pub(super) starts: Option<&'a BTreeMap<usize, Start>>,
+    /// Hosts exchange data with one other after the other, see [`takes_turns`].
+    pub(super) takes_turns: bool,
 }
 
 /// How a host began an operation.
@@ -143,8 +145,12 @@ impl Waits<'_> {
         let (on_path, own) = self.critical(&arrivals, &turns);
         // In a tree, others may wait longer than anybody waits for them.
         let only = (self.shape.topology == Topology::Tree && self.shape.are_all_seen).then_some(&on_path);
-        let host =
-            self.latest_host((&parts, &arrivals, &turns), only).into_iter().chain(own).max_by_key(Owed::lost);
+        // Where hosts take turns, waits begin with the operation, not with the turn before: only what its end waited for tells.
+        let latest = match self.takes_turns {
+            true => None,
+            false => self.latest_host((&parts, &arrivals, &turns), only),
+        };
+        let host = latest.into_iter().chain(own).max_by_key(Owed::lost);
         let speed = self.speed.filter(|_| self.shape.are_all_seen && !paces.is_even);
         let round_trip = self.round_trip();
         // Answers to what leaves a host with a tap come a round trip later, those of what arrives there at once.
@@ -214,7 +220,9 @@ impl Waits<'_> {
         let lost = start.carried.saturating_add(again);
         let is_its = |&&at: &&usize| {
             let ends = self.ends.of.get(&self.timed[at].connection);
-            ends.is_some_and(|&(sender, receiver)| [sender, receiver].contains(&host))
+            ends.is_some_and(|&(sender, receiver)| {
+                [sender, receiver].iter().any(|&end| self.shape.host_of(end) == host)
+            })
         };
         let at = *self.members.iter().filter(is_its).min_by_key(|&&at| self.timed[at].begin)?;
         let is_worth = lost.saturating_mul(WORTH) >= lasted && before.cause != CollectiveCause::Hang;
@@ -225,6 +233,8 @@ impl Waits<'_> {
     /// between these, with the longest such time, and all of it.
     fn critical(&self, arrivals: &Arrivals, turns: &Turns) -> (BTreeSet<usize>, Option<Owed>) {
         let mut own: BTreeMap<usize, Owed> = BTreeMap::new();
+        // Who began the operation late.
+        let mut began = None;
         let mut path = BTreeSet::new();
         let same_before =
             |one: &Timed| one.before.filter(|&before| self.timed[before].operation == one.operation);
@@ -232,7 +242,11 @@ impl Waits<'_> {
         // together.
         let are_alike = matches!(self.shape.topology, Topology::Ring | Topology::AllToAll | Topology::Pairs);
         let each = if self.shape.are_all_seen && are_alike { ROUND_TRIPS } else { 1 };
-        let mut add = |late: Late| {
+        let mut add = |mut late: Late| {
+            // Since what it may have needed last, as with others.
+            if let Some(turn) = self.turn(late.at, (late.host, late.is_sender), (arrivals, turns)) {
+                late.from = late.from.max(late.to.saturating_sub_unsigned(turn));
+            }
             let late = turns.beyond(late);
             let short = self.short(self.timed[late.at].connection) / each;
             if late.ns() >= short && late.ns() > 0 {
@@ -261,7 +275,7 @@ impl Waits<'_> {
                 continue;
             }
             // It waits for what came before on this connection only: whoever let it wait longer.
-            if self.shape.topology == Topology::AllToAll {
+            if self.waits_for_own_only(turns, at) {
                 next = same_before(one);
                 if next.is_some() {
                     add(self.later_side(at, (sender, receiver)));
@@ -272,7 +286,14 @@ impl Waits<'_> {
             let granted = first.saturating_sub_unsigned(by_sender);
             let by_step =
                 self.step_before(turns, arrivals, (at, sender), first).filter(|&(_, at)| is_new(at));
-            let had = by_step.or_else(|| latest(sender, false, first));
+            // Its turn begins when it has what it got in the one before, and sent what it had to.
+            let sent = self.takes_turns.then(|| latest(sender, true, first)).flatten();
+            let had = by_step.or_else(|| latest(sender, false, first).into_iter().chain(sent).max());
+            if self.takes_turns && had.is_none() {
+                let late = self.later_side(at, (sender, receiver));
+                began = self.root(late, (arrivals, turns));
+                break;
+            }
             let is_asked_last = by_receiver > SHORTEST_WAIT_NS
                 && had.map_or(by_receiver > by_sender, |(had, _)| had < granted);
             let is_own = had.is_some_and(|(had, _)| had < granted) && by_receiver <= SHORTEST_WAIT_NS;
@@ -301,13 +322,26 @@ impl Waits<'_> {
                 before
             });
         }
+        if let Some(late) = began {
+            own.entry(late.host).and_modify(|owed| owed.add(late)).or_insert_with(|| Owed::of(late));
+        }
         let is_long = |owed: &Owed| owed.lost() >= self.short(self.timed[owed.longest.at].connection);
         (path, own.into_values().filter(is_long).max_by_key(Owed::lost))
     }
 
     /// Whether hosts pass on what they got.
     pub(super) fn passes_on(&self) -> bool {
-        matches!(self.shape.topology, Topology::Ring | Topology::Tree)
+        self.takes_turns || matches!(self.shape.topology, Topology::Ring | Topology::Tree)
+    }
+
+    /// Whether a request waits for nothing but those before it on its connection: each does in an all to all, all but the first ones where hosts take turns.
+    pub(super) fn waits_for_own_only(&self, turns: &Turns, at: usize) -> bool {
+        self.shape.topology == Topology::AllToAll && !(self.takes_turns && turns.firsts.contains(&at))
+    }
+
+    /// Whose data a host waits for: of all of its endpoints, where it takes turns.
+    fn place_of(&self, end: usize) -> usize {
+        if self.takes_turns { self.shape.host_of(end) } else { end }
     }
 
     /// For how much of this time the adapter of the host was paused.
@@ -419,8 +453,8 @@ impl Waits<'_> {
             let one = &self.timed[at];
             let Some(&(sender, receiver)) = self.ends.of.get(&one.connection) else { continue };
             if let Some(arrived) = one.acknowledged.or(one.last) {
-                arrivals.entry((receiver, false)).or_default().push((arrived, at));
-                arrivals.entry((sender, true)).or_default().push((arrived, at));
+                arrivals.entry((self.place_of(receiver), false)).or_default().push((arrived, at));
+                arrivals.entry((self.place_of(sender), true)).or_default().push((arrived, at));
             }
         }
         arrivals.values_mut().for_each(|all| all.sort_unstable());
@@ -435,7 +469,7 @@ impl Waits<'_> {
         until: i64,
         is_meant: impl Fn(usize) -> bool,
     ) -> Option<(i64, usize)> {
-        let all = arrivals.get(&of)?;
+        let all = arrivals.get(&(self.place_of(of.0), of.1))?;
         let until = all.partition_point(|(arrived, _)| *arrived <= until);
         all[..until].iter().rev().take(MOST_STEPS).copied().find(|&(_, at)| is_meant(at))
     }
@@ -456,13 +490,12 @@ impl Waits<'_> {
     fn root(&self, late: Late, (arrivals, turns): (&Arrivals, &Turns)) -> Option<Late> {
         let (mut late, mut waited_for_nobody) = (late, false);
         let mut seen = BTreeSet::new();
-        // Connections of an all to all wait for nothing but their own requests.
-        let is_alone = self.shape.topology == Topology::AllToAll;
+        let is_alone = self.waits_for_own_only(turns, late.at);
         if is_alone {
             waited_for_nobody = turns.firsts.contains(&late.at) || self.timed[late.at].begin <= self.start;
         }
         for _ in 0..if is_alone { 0 } else { MOST_STEPS } {
-            if !seen.insert(late.at) {
+            if !seen.insert(late.at) || self.waits_for_own_only(turns, late.at) {
                 break;
             }
             if let Some(slow) = self.slow_at_each(turns, &late) {
@@ -491,7 +524,11 @@ impl Waits<'_> {
             let further = self.late(other).filter(|further| further.ns().saturating_mul(4) >= late.ns());
             late = further?;
         }
-        match self.starts.and_then(|starts| starts.get(&late.host)).filter(|_| waited_for_nobody) {
+        match self
+            .starts
+            .and_then(|starts| starts.get(&self.shape.host_of(late.host)))
+            .filter(|_| waited_for_nobody)
+        {
             Some(start) => {
                 let own = start.gap.max(self.paused(&late));
                 let began = late.to.min(start.did);
@@ -520,18 +557,25 @@ pub(super) fn length(spans: &[(i64, i64)]) -> u64 {
 
 /// How each host began each operation: the half of them that was faster took no longer from the one before. A host that ended later begins later, and
 /// is not late for that. None of the first operation.
-pub(super) fn starts(timed: &[Timed], ends: &Ends, operations: &[Vec<usize>]) -> Vec<BTreeMap<usize, Start>> {
+pub(super) fn starts(
+    timed: &[Timed],
+    (ends, shape): (&Ends, &Shape),
+    operations: &[Vec<usize>],
+) -> Vec<BTreeMap<usize, Start>> {
     // Whether a host's last data must have arrived before it goes on, or is sent by its adapter meanwhile, nobody knows: it is late only if both say so.
-    let mut before: [BTreeMap<usize, i64>; 2] = Default::default();
+    let mut before_of: BTreeMap<usize, [BTreeMap<usize, i64>; 2]> = BTreeMap::new();
     let mut all = Vec::new();
     for members in operations {
         let mut first: BTreeMap<usize, Act> = BTreeMap::new();
         let mut last: [BTreeMap<usize, i64>; 2] = Default::default();
         let begin = members.iter().map(|&at| timed[at].begin).min().unwrap_or(i64::MIN);
+        let job = members.first().map_or(0, |&at| ends.job_of(timed[at].connection));
+        let before = before_of.entry(job).or_default();
         for one in members.iter().map(|&at| &timed[at]) {
             let Some(&(sender, receiver)) = ends.of.get(&one.connection) else { continue };
             // Elements that were there before it began say nothing of how its hosts began it.
             let cts = one.cts.filter(|&cts| cts >= begin);
+            let [sender, receiver] = [sender, receiver].map(|end| shape.host_of(end));
             for (host, did, asked) in [(receiver, cts, None), (sender, one.first, cts)] {
                 if let Some(did) = did {
                     let act = Act { did, asked };
@@ -545,7 +589,7 @@ pub(super) fn starts(timed: &[Timed], ends: &Ends, operations: &[Vec<usize>]) ->
         }
         let start = first.values().map(|act| act.did).min().unwrap_or(0);
         let mut found: BTreeMap<usize, Start> = BTreeMap::new();
-        for before in &before {
+        for before in &*before {
             let gap = |host: &usize, first: &Act| Some(ns_between(*before.get(host)?, first.did));
             // Who only answered says nothing of how long others take.
             let of_itself = first.iter().filter(|(_, first)| first.asked.is_none());
@@ -570,6 +614,36 @@ pub(super) fn starts(timed: &[Timed], ends: &Ends, operations: &[Vec<usize>]) ->
         before.iter_mut().zip(last).for_each(|(before, last)| before.extend(last));
     }
     all
+}
+
+/// Whether the hosts of an all to all exchange data with one other after the other: the times in which they send to each hardly overlap. Then they wait for what they do
+/// before.
+pub(super) fn takes_turns(timed: &[Timed], (ends, shape): (&Ends, &Shape), members: &[usize]) -> bool {
+    /// Of the shorter one of two such times, one part in so many overlaps, at most.
+    const FEW: u64 = 3;
+    let mut all: BTreeMap<usize, BTreeMap<usize, (i64, i64)>> = BTreeMap::new();
+    for one in members.iter().map(|&at| &timed[at]).filter(|_| shape.topology == Topology::AllToAll) {
+        if let (Some(&(sender, receiver)), Some(first), Some(last)) =
+            (ends.of.get(&one.connection), one.first, one.last)
+        {
+            let [from, to] = [sender, receiver].map(|end| shape.host_of(end));
+            // When it can have arrived.
+            let until = i64::midpoint(last, one.end.max(last));
+            let span = all.entry(from).or_default().entry(to).or_insert((first, until));
+            *span = (span.0.min(first), span.1.max(until));
+        }
+    }
+    let (mut shorter, mut overlap) = (0u64, 0u64);
+    for to in all.into_values() {
+        let mut spans: Vec<(i64, i64)> = to.into_values().collect();
+        spans.sort_unstable();
+        for pair in spans.windows(2) {
+            let lasted = |span: (i64, i64)| ns_between(span.0, span.1);
+            shorter = shorter.saturating_add(lasted(pair[0]).min(lasted(pair[1])));
+            overlap = overlap.saturating_add(ns_between(pair[1].0, pair[0].1.min(pair[1].1)));
+        }
+    }
+    shorter > 0 && overlap.saturating_mul(FEW) <= shorter
 }
 
 /// When each host sent data: from the first packet of a request to its last.

@@ -1,0 +1,42 @@
+//! Tests of `src/analyze/metric/collective/queue.rs`.
+
+use super::*;
+
+/// A packet of 4096 bytes takes so long.
+const PACKET_NS: i64 = 100;
+
+/// An adapter that sends messages of so many packets on four queue pairs, so many packets in each one's turn, without a silence. Then another queue pair has its turn:
+/// how many packets it may have waited for.
+fn waited_for(of_message: u32, of_turn: u32, rounds: u32) -> i64 {
+    let (mut queue, mut now) = (Queue::default(), 0);
+    for round in 0..rounds {
+        for way in 0..4 {
+            for packet in 0..of_turn {
+                let sent = round * of_turn + packet + 1;
+                queue.pass((way, now), (4096, !sent.is_multiple_of(of_message)));
+                now += PACKET_NS;
+            }
+        }
+    }
+    (now - queue.pass((4, now), (4096, true))) / PACKET_NS
+}
+
+#[test]
+fn a_queue_pair_waits_for_the_turns_of_others() {
+    // One packet of each, and no more: that had its turn already.
+    assert_eq!(waited_for(16, 1, 16), 4);
+    // Several packets of each, within longer messages, and of whole messages.
+    assert_eq!(waited_for(16, 4, 4), 16);
+    assert_eq!(waited_for(4, 4, 6), 16);
+    assert_eq!(waited_for(8, 8, 6), 32);
+}
+
+#[test]
+fn a_long_message_alone_is_no_turn() {
+    let mut queue = Queue::default();
+    for packet in 0..64 {
+        queue.pass((0, packet * PACKET_NS), (4096, true));
+    }
+    // Whoever comes then was not ready before: it would have had its turn.
+    assert_eq!(queue.pass((1, 64 * PACKET_NS), (4096, true)), 63 * PACKET_NS);
+}
