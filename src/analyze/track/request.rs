@@ -304,7 +304,8 @@ impl Requests {
         config: &TrackConfig,
     ) {
         let (time, bytes) = (facts.time(), facts.payload() as u64);
-        if time - self.seq.last_time > self.timeout_floor(config) {
+        let silent = time - self.seq.last_time;
+        if silent > self.timeout_floor(config) && silent > self.silence_floor(config) {
             self.after_silence(facts.ip_id(), ids);
         }
         let x = self.seq.take_expected(facts, frame, self.una);
@@ -450,11 +451,12 @@ impl Requests {
             Class::NewAfterGap | Class::New if step.is_dropped && step.unseen > 0 && self.goes_back() => {
                 self.counts.lost(Place::Upstream, 0, step.unseen.min(self.burst()))
             }
+            Class::NewAfterGap | Class::New if silent <= self.silence_floor(config) => {}
             Class::NewAfterGap | Class::New if step.unseen > 0 => {
                 self.lost_perhaps(1, step.unseen.min(self.burst()))
             }
             // After a silence as long as a timeout: sent before, perhaps, and lost.
-            Class::New if silent > context.timeout_ns => self.lost_perhaps(1, 1),
+            Class::New => self.lost_perhaps(1, 1),
             _ => {}
         }
         self.counts.decided(class, step.evidence);

@@ -693,6 +693,9 @@ impl Responses {
         /// All of a tail is lost, or none: a few are nearly as many as there are.
         const FEW: u64 = 4;
         let tail = (x + again.responses).saturating_sub(seq.cur.max(x)).min(FEW);
+        // The only response of a READ is as likely to be lost as its request, whatever is lost elsewhere.
+        let is_only = again.responses == 1 && !again.is_from_within && !is_missing && x >= seq.cur;
+        let tail = if is_only { 0 } else { tail };
         // Those after it may have been lost with it.
         let most = seq.cur.saturating_sub(x);
         self.counts.lost(Place::Downstream, 0, most.max((x < *expected).into()));
@@ -734,7 +737,7 @@ impl Responses {
                     false => again.is_from_within || is_missing || again.executed > 0,
                 };
             if !is_of_data {
-                if is_again && is_by_loss {
+                if is_by_loss && (is_again || is_only) {
                     self.counts.lost(Place::Upstream, 0, again.responses);
                 }
                 return None;
@@ -782,6 +785,12 @@ impl Responses {
         }
         if !is_by_loss || sent.is_none() || by == Trigger::Timeout && again.may_have_crossed {
             return None;
+        }
+        // Some requesters issue all of a READ again for what they lack of it.
+        let responses = x..x.saturating_add(again.responses).min(self.read.seq.hi);
+        if !again.is_from_within && self.read.seq.rare.holes.touches(&responses) {
+            self.counts.episode(Place::Upstream, false);
+            return Some(DataLoss { place: Place::Upstream, is_sure: false, is_result: false, sent: None });
         }
         // If packets overtake each other, one that is requested again may only have been late. A timer is long enough to tell.
         let is_in_order = !is_reordered || by == Trigger::Timeout;

@@ -7,6 +7,7 @@ use super::{
     answer::START_NS,
     reads::Read,
     recovery::Trouble,
+    stats::{AnswerStats, Unsorted},
     tails::{Tail, Wait},
 };
 use crate::{
@@ -32,6 +33,49 @@ impl Requests {
     pub(super) fn lost_perhaps(&mut self, silences: u32, most: u64) {
         self.silences = self.silences.saturating_add(silences);
         self.counts.lost_perhaps(most);
+    }
+
+    /// The shortest silence in which a timer may have expired, and what was sent then been lost.
+    pub(super) fn silence_floor(&self, config: &TrackConfig) -> i64 {
+        let timer = self.more.as_ref().and_then(|more| more.recovery.get()?.shortest_timer());
+        self.timeout_floor(config).max(timer.unwrap_or(0))
+    }
+
+    /// A timeout shows how long the timer takes: silences are counted anew from here on.
+    pub(super) fn sort_silences_from_here(&mut self) {
+        let is_known =
+            |more: &AnswerStats| more.recovery.get().is_some_and(|of| of.shortest_timer().is_some());
+        if self.silences == 0 || self.more.as_deref().is_some_and(is_known) {
+            return;
+        }
+        let unsorted = Unsorted {
+            silences: std::mem::take(&mut self.silences),
+            perhaps: self.counts.take_perhaps(),
+            packets: self.counts.packets,
+        };
+        let kept = &mut self.more().recovery_mut().unsorted;
+        kept.silences = kept.silences.saturating_add(unsorted.silences);
+        kept.perhaps = kept.perhaps.saturating_add(unsorted.perhaps);
+        kept.packets = unsorted.packets;
+    }
+
+    /// Of the silences that were counted before the timer was known, as many may be as long as it as of those that came since.
+    fn sort_silences(&mut self) {
+        let Some(recovery) = self.more.as_mut().and_then(|more| more.recovery.get_mut()) else { return };
+        let Unsorted { silences, perhaps, packets } = std::mem::take(&mut recovery.unsorted);
+        if silences == 0 {
+            return;
+        }
+        let is_known = recovery.shortest_timer().is_some();
+        let since = self.counts.packets.saturating_sub(packets);
+        let long = match is_known {
+            true => may_be_lost(packets, self.silences.into(), since),
+            false => None,
+        };
+        let long = long.unwrap_or(u64::MAX).min(silences.into());
+        // In one silence as many may have been lost as in all of them.
+        let most = perhaps.div_ceil(u64::from(silences)).saturating_mul(long).min(perhaps);
+        self.lost_perhaps(long as u32, most);
     }
 
     /// Of the PSNs that a pass left out, some are of responses: no packet is missing for them.
@@ -216,6 +260,7 @@ impl Requests {
 /// What is known at the end.
 impl Requests {
     pub(super) fn bound_losses(&mut self, config: &TrackConfig) {
+        self.sort_silences();
         // What was lost in silences was sent again, and seen.
         self.counts.cap_perhaps(self.counts.packets);
         self.bound_waits(config);
