@@ -542,9 +542,14 @@ impl Requests {
             return;
         }
         let took = next - x;
+        // As long as it is not known, it is known to be no less than what one response had.
+        let least = if self.mtu.by == MtuBy::Unknown { self.mtu.bytes } else { 0 };
         let mut fitting = [4096u16, 2048, 1024, 512, 256]
             .into_iter()
-            .filter(|&mtu| u64::from(length.div_ceil(mtu.into())) == took);
+            .filter(|&mtu| mtu >= least && u64::from(length.div_ceil(mtu.into())) == took);
+        if took == 1 && self.mtu.by == MtuBy::Unknown {
+            self.mtu.bytes = least.max(length.min(LIKELY_MTU) as u16);
+        }
         // One response fits into any path MTU that is as long. Too short a guess shows with the next READ; too long a one makes gaps.
         let mtu = match took {
             1 if self.psns_of_read(length) == 1 => None,

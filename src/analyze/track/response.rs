@@ -695,7 +695,13 @@ impl Responses {
         let tail = (x + again.responses).saturating_sub(seq.cur.max(x)).min(FEW);
         // The only response of a READ is as likely to be lost as its request, whatever is lost elsewhere.
         let is_only = again.responses == 1 && !again.is_from_within && !is_missing && x >= seq.cur;
-        let tail = if is_only { 0 } else { tail };
+        // Nor is it chance where some of its responses came and the last ones did not: its requester asks since they were lost.
+        let is_cut = !again.is_from_within && x < seq.cur;
+        let surely = if is_only || !is_cut { 0 } else { tail };
+        let tail = if is_only || is_cut { 0 } else { tail };
+        // Nor did any come of those before the first one that did.
+        let before_all = seq.base.min(x + again.responses).saturating_sub(x);
+        self.counts.lost(Place::Upstream, 0, surely + before_all);
         // Those after it may have been lost with it.
         let most = seq.cur.saturating_sub(x);
         self.counts.lost(Place::Downstream, 0, most.max((x < *expected).into()));
@@ -788,7 +794,9 @@ impl Responses {
         }
         // Some requesters issue all of a READ again for what they lack of it.
         let responses = x..x.saturating_add(again.responses).min(self.read.seq.hi);
-        if !again.is_from_within && self.read.seq.rare.holes.touches(&responses) {
+        let rare = &self.read.seq.rare;
+        let is_missing_behind = rare.holes.touches(&responses) || rare.pass_holes.touches(&responses);
+        if !again.is_from_within && is_missing_behind {
             self.counts.episode(Place::Upstream, false);
             return Some(DataLoss { place: Place::Upstream, is_sure: false, is_result: false, sent: None });
         }

@@ -157,7 +157,11 @@ impl Requests {
         let repeated = asked.map_or(0, |asked| self.packets_in(asked.x..x));
         let rest = match una {
             0 => MOST,
-            _ => self.most_packets(u64::from(self.reach).saturating_sub(hi.saturating_sub(una))),
+            // Who is not held back by a window has not reached its end, and what the tap does not see is outstanding, too.
+            _ => {
+                let reach = u64::from(self.reach);
+                self.most_packets((reach + reach / 8 + 1).saturating_sub(hi.saturating_sub(una)))
+            }
         };
         // The timer may have expired before, and all that was sent then been lost.
         let outstanding = if una == 0 { 1 } else { self.packets_in(una..hi.max(una)).max(1) };
