@@ -837,6 +837,13 @@ impl Requests {
         episodes.filter(|episode| episode.is_of_result).for_each(|episode| episode.certain = false);
     }
 
+    /// The responses that the READ with this PSN has from there on.
+    pub(crate) fn rest_of(&self, psn: Psn) -> u64 {
+        let x = self.seq.unwrap(psn);
+        let read = self.reads.get().and_then(|reads| reads.list.get(reads.place(x)?));
+        read.map_or(0, |read| read.end.saturating_sub(x))
+    }
+
     /// The responses that READs from this PSN on may have.
     pub(crate) fn responses_from(&self, psn: Psn) -> u64 {
         let x = self.seq.unwrap(psn);

@@ -26,7 +26,7 @@ pub(crate) struct Read {
     pub(super) ended: bool,
     pub(super) complete: bool,
     pub(super) retried: bool,
-    pub(super) is_atomic: bool,
+    pub(crate) is_atomic: bool,
     /// Answers to an atomic since it was last requested.
     pub(super) results: u32,
     /// When it was requested again, and before that.

@@ -37,6 +37,8 @@ pub(crate) struct Tries {
     answers: u64,
     /// The last time was after a timeout.
     is_after_timeout: bool,
+    /// A distance was shorter than the one before: they vary, as IBTA lets them, and do not grow.
+    varies: bool,
 }
 
 /// A requester gave up.
@@ -81,6 +83,7 @@ impl Tries {
     fn patience(&self) -> i64 {
         let next = match self.timers {
             0 | 1 => self.latest.saturating_mul(4),
+            _ if self.varies => self.longest,
             // Not more than four times as long as the one before.
             _ => {
                 let grown = self.latest as i128 * self.latest as i128 / self.before.max(1) as i128;
@@ -116,7 +119,11 @@ impl Requests {
         if is_timer {
             // Its timer began anew with each acknowledgement.
             let waited = if is_unheard { i64::MAX } else { waited };
-            let apart = time.saturating_sub(tries.last).min(waited).max(0);
+            // A READ that is issued again from within was not sent from there on before.
+            let since =
+                if tries.again == 0 && sent >= time { waited } else { time.saturating_sub(tries.last) };
+            let apart = since.min(waited).max(0);
+            tries.varies |= tries.timers > 0 && apart < tries.latest - tries.latest / 8;
             tries.before = if tries.timers > 0 { tries.latest } else { 0 };
             tries.shortest = if tries.timers > 0 { tries.shortest.min(apart) } else { apart };
             (tries.latest, tries.longest) = (apart, tries.longest.max(apart));
