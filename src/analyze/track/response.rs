@@ -467,6 +467,8 @@ impl Responses {
         self.read.seq.has_jumps = true;
         let began = resolved.len();
         let (open, sparse, hi) = (self.read.open, self.read.seq.is_sparse(), self.read.seq.hi);
+        // In a pass of repetitions, the next one is due, which is behind the end of the gap.
+        let is_next_due = open && self.read.seq.cur == hi;
         let missed = self.read.seq.rare.holes.psns();
         let goes_on = matches!(position, Position::Middle | Position::Last);
         let mut step = self.read.seq.on_packet(
@@ -480,7 +482,9 @@ impl Responses {
                     let (first, last) = (gap.start, gap.end - 1);
                     let asked = requests.into_iter().flat_map(|requests| asked_for(requests, gap.clone()));
                     asked.for_each(|part| holes.push(part, p.time, p.id));
-                    for (x, _) in [(first, open), (last, goes_on)].into_iter().filter(|(_, is_due)| *is_due) {
+                    for (x, _) in
+                        [(first, is_next_due), (last, goes_on)].into_iter().filter(|(_, is_due)| *is_due)
+                    {
                         if holes.get(x).is_none() {
                             holes.push(x..x + 1, p.time, p.id);
                         }

@@ -269,6 +269,7 @@ impl Requests {
         self.counts.cap_perhaps(self.counts.packets);
         self.bound_waits(config);
         self.bound_skipped(config);
+        self.bound_by_other_clock();
         self.bound_missing();
         let [_, shown] = self.counts.lost_at(Place::Downstream).get();
         self.bound_unseen();
@@ -310,6 +311,16 @@ impl Requests {
             let proved = left_out.map(|episode| episode.certain = true).count();
             self.counts.proved_after_all(Place::Upstream, proved as u32);
         }
+    }
+
+    /// Where answers are stamped by another clock, it need not show that a repetition that was asked for had not come: each loss that is not
+    /// known to be before the tap may be there.
+    fn bound_by_other_clock(&mut self) {
+        let recovery = self.more.as_ref().and_then(|more| more.recovery.get());
+        let Some(recovery) = recovery.filter(|_| self.has_other_clock()) else { return };
+        let is_elsewhere = |episode: &&Episode| !episode.is_of_data && episode.place != Some(Place::Upstream);
+        let most = recovery.episodes.iter().filter(is_elsewhere).count() as u64 + recovery.episodes_dropped;
+        self.counts.lost(Place::Upstream, 0, most);
     }
 
     /// Repetitions that did not come.
