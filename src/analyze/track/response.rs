@@ -810,6 +810,10 @@ impl Responses {
         let is_missing_behind =
             is_cut || rare.holes.touches(&responses) || rare.pass_holes.touches(&responses);
         if !again.is_from_within && is_missing_behind {
+            // What the tap missed of it is what its requester lacks.
+            let missed = self.read.seq.rare.holes.iter().find(|hole| responses.contains(&hole.start));
+            let missed = missed.map(|hole| (hole.start, time));
+            self.read.asked = missed.or(self.read.asked);
             self.counts.episode(Place::Upstream, false);
             return Some(DataLoss { place: Place::Upstream, is_sure: false, is_result: false, sent: None });
         }
