@@ -133,7 +133,7 @@ impl Shadow {
         answers: Answers,
     ) -> Option<u64> {
         /// So many times as much in shadows as elsewhere.
-        const MOSTLY: u64 = 3;
+        const MOSTLY: u64 = 12;
         let fastest = self.fastest(answers.shortest);
         if fastest.is_none() && !self.asked.is_empty() {
             return None;

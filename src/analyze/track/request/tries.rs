@@ -83,12 +83,12 @@ impl Tries {
     fn patience(&self) -> i64 {
         let next = match self.timers {
             0 | 1 => self.latest.saturating_mul(4),
-            _ if self.varies => self.longest,
             // Not more than four times as long as the one before.
             _ => {
                 let grown = self.latest as i128 * self.latest as i128 / self.before.max(1) as i128;
                 let most = self.latest.saturating_mul(4);
-                i64::try_from(grown).unwrap_or(most).clamp(self.latest, most)
+                let grown = i64::try_from(grown).unwrap_or(most).clamp(self.latest, most);
+                if self.varies { grown.min(self.longest) } else { grown }
             }
         };
         next.saturating_add(next / 2)
