@@ -132,10 +132,6 @@ impl Shadow {
         (sent, again): (u64, u64),
         answers: Answers,
     ) -> Option<u64> {
-        /// So many times as much in shadows as elsewhere.
-        const MOSTLY: u64 = 12;
-        /// Of fewer losses, it is not known that they are many.
-        const SEVERAL: u64 = 8;
         let fastest = self.fastest(answers.shortest);
         if fastest.is_none() && !self.asked.is_empty() {
             return None;
@@ -147,12 +143,7 @@ impl Shadow {
         let hidden = self.hidden.saturating_add(behind.saturating_sub(in_doubt));
         let open = most.saturating_sub(hidden).saturating_add(self.unanswered);
         let hidden = hidden.max(again);
-        // Where nearly all is in shadows, what is seen tells nothing of it: it is lost by the queue of the burst that it is in.
-        let (losses, known) = (losses.max(self.losses.into()), sent.saturating_sub(hidden));
-        if losses >= SEVERAL && hidden / MOSTLY > known {
-            return None;
-        }
-        let may_be = may_be_lost(hidden, losses, known)?;
+        let may_be = may_be_lost(hidden, losses.max(self.losses.into()), sent.saturating_sub(hidden))?;
         // Where one comes with others, so may those that are hidden.
         let clump = match in_doubt * 4 > kept {
             true => 1.0 + in_doubt as f64 / kept as f64,
