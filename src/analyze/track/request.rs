@@ -617,6 +617,9 @@ impl Requests {
             read.again_before = std::mem::replace(&mut read.again, request.packet.time);
             read.came_before = std::mem::take(&mut read.came);
             read.due_before = std::mem::replace(&mut read.due, end);
+            read.reach_before = read.reach;
+            read.reach = read.reach.max(read.next);
+            read.was_repeated = std::mem::take(&mut read.is_repeated);
             read.next_before = std::mem::replace(&mut read.next, x);
             read.over_before = std::mem::take(&mut read.over);
             let is_one = (read.first, read.end) == (x, x + 1);

@@ -767,7 +767,9 @@ impl Requests {
     pub(crate) fn was_answered(&self, psn: Psn) -> bool {
         let x = self.seq.unwrap(psn);
         let read = self.reads.get().and_then(|reads| reads.list.get(reads.place(x)?));
-        read.is_none_or(|read| read.next_before > x)
+        // What was on its way when it was requested answers the time before.
+        let is_to_it = |read: &Read| read.reach_before <= x || read.was_repeated;
+        read.is_none_or(|read| read.next_before > x && is_to_it(read))
     }
 
     /// The responses of the READ that was just requested again for the first time, from its beginning, if none of them passed the tap, and an answer to
