@@ -404,6 +404,15 @@ fn gave_up_within_a_read_and_with_timers_that_vary() {
     }
 }
 
+/// A READ is issued again while its responses still come, and that request is lost behind the tap: they are no answer to it, and the next
+/// repetition proves no loss before the tap.
+#[test]
+fn responses_under_way_are_no_answer_to_a_repetition() {
+    let report = judged("read-requested-under-way.pcapng");
+    assert!(!findings(&report).contains(&"loss.upstream"), "{:?}", findings(&report));
+    assert_eq!(bounds(stream(&report, 0x100, "responses"), "upstream")[0], 0);
+}
+
 /// The one row of a section.
 fn row<'a>(report: &'a Value, section: &str) -> &'a Value {
     let rows = report[section].as_array().unwrap();
