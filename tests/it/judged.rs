@@ -354,6 +354,73 @@ fn two_rewinds_at_once() {
     assert_eq!(class(stream(&report, 1_436_713, "requests"), "capture_duplicate"), 0);
 }
 
+/// A requester that issues all of a READ again names no response that it lacks: the one that did not pass the tap is why.
+#[test]
+fn a_whole_read_again_names_no_response() {
+    let report = judged("whole-read-again.pcapng");
+    assert!(!findings(&report).contains(&"loss.downstream"), "{:?}", findings(&report));
+    let data = stream(&report, 0x100, "responses");
+    assert_eq!(bounds(data, "downstream")[0], 0);
+    assert!(bounds(data, "upstream")[1] >= 1);
+}
+
+/// Where a READ of one response is not answered, that was lost as likely as the request, whatever else is lost.
+#[test]
+fn the_only_response_of_a_read() {
+    let report = judged("only-response-lost.pcapng");
+    assert_eq!(bounds(stream(&report, 1_975_361, "responses"), "upstream"), [0, 2]);
+}
+
+/// A READ that one response answered tells of no shorter path MTU: what is missing behind the next one was lost.
+#[test]
+fn a_gap_behind_a_read_of_one_response() {
+    let report = judged("gap-behind-read.pcapng");
+    let [least, most] = bounds(stream(&report, 2_288_505, "requests"), "upstream");
+    assert!(least == 2 && most >= 2, "{least} {most}");
+}
+
+/// What a pass leaves out may be the answer to a READ that had been answered before.
+#[test]
+fn an_answer_left_out_of_a_pass() {
+    let report = judged("read-left-out-of-pass.pcapng");
+    assert!(bounds(stream(&report, 5_816_517, "responses"), "upstream")[1] >= 3);
+}
+
+/// What was ever outstanding at the tap is no window: the last packet of a burst is lost that was longer by one.
+#[test]
+fn a_tail_beyond_all_that_was_outstanding() {
+    let report = judged("tail-beyond-reach.pcapng");
+    let [least, most] = bounds(stream(&report, 1_524_214, "requests"), "upstream");
+    assert!(least <= 5 && (5..=10).contains(&most), "{least} {most}");
+}
+
+/// Silences of some microseconds hide no loss where the timer takes milliseconds, as a timeout shows.
+#[test]
+fn silences_shorter_than_the_timer() {
+    let report = judged("short-silences.pcapng");
+    let [_, most] = bounds(stream(&report, 4_164_844, "requests"), "upstream");
+    assert!(most <= 5, "{most}");
+}
+
+/// A READ is issued again from within, where nothing was sent before: the first try has no distance from another one. And timers that vary do
+/// not grow: the next try is not awaited for longer than any before.
+#[test]
+fn gave_up_within_a_read_and_with_timers_that_vary() {
+    for name in ["gave-up-within-read.pcapng", "gave-up-varying.pcapng"] {
+        let report = judged(name);
+        assert!(findings(&report).contains(&"retries.exhausted"), "{name} {:?}", findings(&report));
+    }
+}
+
+/// A READ is issued again while its responses still come, and that request is lost behind the tap: they are no answer to it, and the next
+/// repetition proves no loss before the tap.
+#[test]
+fn responses_under_way_are_no_answer_to_a_repetition() {
+    let report = judged("read-requested-under-way.pcapng");
+    assert!(!findings(&report).contains(&"loss.upstream"), "{:?}", findings(&report));
+    assert_eq!(bounds(stream(&report, 0x100, "responses"), "upstream")[0], 0);
+}
+
 /// The one row of a section.
 fn row<'a>(report: &'a Value, section: &str) -> &'a Value {
     let rows = report[section].as_array().unwrap();

@@ -1,6 +1,9 @@
 //! The state that each packet changes: flows, connections, trust. Metrics are apart.
 
-use std::{collections::HashMap, ops::Range};
+use std::{
+    collections::{HashMap, HashSet},
+    ops::Range,
+};
 
 use super::{
     mrc::Mrc,
@@ -741,11 +744,14 @@ impl Tracker {
         self.config.is_sparse = is_sparse(&self.flows.flows);
         self.config.misses = misses(&self.flows.flows);
         let ahead = answers_ahead(&self.flows.flows);
+        let of_other_clocks = self.flows.flows.iter().filter(|flow| flow.requests.has_other_clock());
+        let of_other_clocks: HashSet<_> = of_other_clocks.map(way).collect();
         for at in 0..self.flows.flows.len() {
             let flow = &self.flows.flows[at];
             let ahead = if ahead.is_empty() { 0 } else { ahead.get(&way(flow)).copied().unwrap_or(0) };
             let peer = flow.peer.and_then(|FlowId(peer)| self.flows.flows.get(peer as usize));
-            let other = OtherEnd { ahead, ..peer.map_or_else(OtherEnd::default, OtherEnd::of) };
+            let mut other = OtherEnd { ahead, ..peer.map_or_else(OtherEnd::default, OtherEnd::of) };
+            other.requester.is_apart |= peer.is_some_and(|peer| of_other_clocks.contains(&way(peer)));
             let (flow, peer) = self.flows.two(FlowId(at as u32), flow.peer);
             let unanswered = flow.responses.get_mut().and_then(Responses::take_unanswered);
             if let Some(peer) = peer {

@@ -481,6 +481,7 @@ impl Tracker {
                 psn,
                 is_from_within: flow.requests.has_part_of(psn),
                 responses: flow.requests.responses_from(psn),
+                rest: flow.requests.rest_of(psn),
                 is_reordered: flow.requests.is_reordered(),
                 passed_over: flow.requests.passed_over(psn),
                 reaction: flow.requests.fastest_reaction(),

@@ -406,6 +406,11 @@ fn place_reordering(to: &mut report::Stream, asked: u64) {
 fn responses(to: &mut report::Stream, flow: &Flow, peer: Option<&Flow>, verified: bool, in_full: bool) {
     let (counts, gap_psns) = (&flow.responses.counts, flow.responses.read.seq.rare.holes.psns());
     stream(to, counts, lost_responses(flow, peer), gap_psns, flow, verified, in_full);
+    if peer.is_none() && counts.packets > 0 && flow.responses.acks_seen == counts.packets {
+        // Acknowledgements have no order of their own: without what they answer, none is known to be missing.
+        to.losses.upstream = None;
+        to.why.insert(Cow::Borrowed("losses.upstream"), Reason::Unpaired);
+    }
     // A responder has no timer: why a READ was requested again counts once, in the flow of the request.
     let report::Triggers { nak, timeout, rnr, implied_nak, unknown, .. } = to.triggers;
     place_reordering(to, implied_nak);

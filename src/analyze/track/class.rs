@@ -287,6 +287,11 @@ impl Counts {
         self.perhaps.into()
     }
 
+    /// The packets that were lost [perhaps](Self::lost_perhaps), which are to be counted anew.
+    pub(crate) fn take_perhaps(&mut self) -> u64 {
+        std::mem::take(&mut self.perhaps).into()
+    }
+
     /// Not more of these packets were lost [perhaps](Self::lost_perhaps) than this.
     pub(crate) fn cap_perhaps(&mut self, most: u64) {
         self.perhaps = self.perhaps.min(u16::try_from(most).unwrap_or(u16::MAX));

@@ -304,7 +304,8 @@ impl Requests {
         config: &TrackConfig,
     ) {
         let (time, bytes) = (facts.time(), facts.payload() as u64);
-        if time - self.seq.last_time > self.timeout_floor(config) {
+        let silent = time - self.seq.last_time;
+        if silent > self.timeout_floor(config) && silent > self.silence_floor(config) {
             self.after_silence(facts.ip_id(), ids);
         }
         let x = self.seq.take_expected(facts, frame, self.una);
@@ -450,11 +451,12 @@ impl Requests {
             Class::NewAfterGap | Class::New if step.is_dropped && step.unseen > 0 && self.goes_back() => {
                 self.counts.lost(Place::Upstream, 0, step.unseen.min(self.burst()))
             }
+            Class::NewAfterGap | Class::New if silent <= self.silence_floor(config) => {}
             Class::NewAfterGap | Class::New if step.unseen > 0 => {
                 self.lost_perhaps(1, step.unseen.min(self.burst()))
             }
             // After a silence as long as a timeout: sent before, perhaps, and lost.
-            Class::New if silent > context.timeout_ns => self.lost_perhaps(1, 1),
+            Class::New => self.lost_perhaps(1, 1),
             _ => {}
         }
         self.counts.decided(class, step.evidence);
@@ -540,9 +542,14 @@ impl Requests {
             return;
         }
         let took = next - x;
+        // As long as it is not known, it is known to be no less than what one response had.
+        let least = if self.mtu.by == MtuBy::Unknown { self.mtu.bytes } else { 0 };
         let mut fitting = [4096u16, 2048, 1024, 512, 256]
             .into_iter()
-            .filter(|&mtu| u64::from(length.div_ceil(mtu.into())) == took);
+            .filter(|&mtu| mtu >= least && u64::from(length.div_ceil(mtu.into())) == took);
+        if took == 1 && self.mtu.by == MtuBy::Unknown {
+            self.mtu.bytes = least.max(length.min(LIKELY_MTU) as u16);
+        }
         // One response fits into any path MTU that is as long. Too short a guess shows with the next READ; too long a one makes gaps.
         let mtu = match took {
             1 if self.psns_of_read(length) == 1 => None,
@@ -609,6 +616,9 @@ impl Requests {
             read.again_before = std::mem::replace(&mut read.again, request.packet.time);
             read.came_before = std::mem::take(&mut read.came);
             read.due_before = std::mem::replace(&mut read.due, end);
+            read.reach_before = read.reach;
+            read.reach = read.reach.max(read.next);
+            read.was_repeated = std::mem::take(&mut read.is_repeated);
             read.next_before = std::mem::replace(&mut read.next, x);
             read.over_before = std::mem::take(&mut read.over);
             let is_one = (read.first, read.end) == (x, x + 1);

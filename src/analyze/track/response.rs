@@ -11,7 +11,7 @@ use super::{
     on_demand::{OnDemand, quiet},
     order::IdOrder,
     push_last,
-    request::{Requests, RunState},
+    request::{Read, Requests, RunState},
     sequence::Sequence,
     shadow::{Answers, AskedFor, BEHIND, may_be_lost},
     step::{Context, Packet, Resolved, Step},
@@ -109,8 +109,9 @@ pub(crate) struct AskedAgain {
     pub(crate) psn: Psn,
     /// It was requested from an earlier PSN on, and the responses before this one have arrived.
     pub(crate) is_from_within: bool,
-    /// Responses that are due from this PSN on.
+    /// Responses that are due from this PSN on, and those of them that this READ asks for.
     pub(crate) responses: u64,
+    pub(crate) rest: u64,
     /// The network was seen to reorder the requests.
     pub(crate) is_reordered: bool,
     /// When, since its responses were last asked for, an answer to what is behind it first passed the tap: the requester may ask again because of
@@ -466,6 +467,8 @@ impl Responses {
         self.read.seq.has_jumps = true;
         let began = resolved.len();
         let (open, sparse, hi) = (self.read.open, self.read.seq.is_sparse(), self.read.seq.hi);
+        // In a pass of repetitions, the next one is due, which is behind the end of the gap.
+        let is_next_due = open && self.read.seq.cur == hi;
         let missed = self.read.seq.rare.holes.psns();
         let goes_on = matches!(position, Position::Middle | Position::Last);
         let mut step = self.read.seq.on_packet(
@@ -479,7 +482,9 @@ impl Responses {
                     let (first, last) = (gap.start, gap.end - 1);
                     let asked = requests.into_iter().flat_map(|requests| asked_for(requests, gap.clone()));
                     asked.for_each(|part| holes.push(part, p.time, p.id));
-                    for (x, _) in [(first, open), (last, goes_on)].into_iter().filter(|(_, is_due)| *is_due) {
+                    for (x, _) in
+                        [(first, is_next_due), (last, goes_on)].into_iter().filter(|(_, is_due)| *is_due)
+                    {
                         if holes.get(x).is_none() {
                             holes.push(x..x + 1, p.time, p.id);
                         }
@@ -490,7 +495,10 @@ impl Responses {
         );
         if let Some(requests) = requests.filter(|_| !step.left_out.is_empty()) {
             let all = step.left_out.end - step.left_out.start;
-            let due: u64 = asked_for(requests, step.left_out.clone()).map(|part| part.end - part.start).sum();
+            // Those that a READ asked for, whatever the tap saw of them before.
+            let due: u64 = parts_of(requests, step.left_out.clone(), |read| !read.is_atomic)
+                .map(|part| part.end - part.start)
+                .sum();
             // READs that overlap ask for some twice.
             self.read.skipped_others += all.saturating_sub(due);
         }
@@ -661,7 +669,12 @@ impl Responses {
         (time, frame): (i64, u64),
         by: Trigger,
     ) -> Option<DataLoss> {
+        /// All of a tail is lost, or none: a few are nearly as many as there are.
+        const FEW: u64 = 4;
         if self.read.get().is_none_or(|read| !read.seq.is_started()) {
+            // No data came at all so far: the first may have been lost, or its request.
+            let is_by_loss = matches!(by, Trigger::Timeout | Trigger::ImpliedNak | Trigger::Unknown);
+            self.counts.lost(Place::Upstream, 0, if is_by_loss { again.responses.min(FEW) } else { 0 });
             return None;
         }
         let late = self.counts.of(Class::LateOriginal) + self.counts.trouble().overtaken_again;
@@ -690,9 +703,16 @@ impl Responses {
         }
         let sent = seq.ring.get(x).filter(|_| x < *expected && !is_missing);
         let sent = sent.map(|sent| (sent.time, u64::from(sent.frame)));
-        /// All of a tail is lost, or none: a few are nearly as many as there are.
-        const FEW: u64 = 4;
         let tail = (x + again.responses).saturating_sub(seq.cur.max(x)).min(FEW);
+        // The only response of a READ is as likely to be lost as its request, whatever is lost elsewhere.
+        let is_only = again.responses == 1 && !again.is_from_within && !is_missing && x >= seq.cur;
+        // Nor is it chance where some of its responses came and the last ones did not: its requester asks since they were lost.
+        let is_cut = !again.is_from_within && x < seq.cur;
+        let surely = if is_only || !is_cut { 0 } else { tail };
+        let tail = if is_only || is_cut { 0 } else { tail };
+        // Nor did any come of those before the first one that did.
+        let before_all = seq.base.min(x + again.responses).saturating_sub(x);
+        self.counts.lost(Place::Upstream, 0, surely + before_all);
         // Those after it may have been lost with it.
         let most = seq.cur.saturating_sub(x);
         self.counts.lost(Place::Downstream, 0, most.max((x < *expected).into()));
@@ -734,7 +754,7 @@ impl Responses {
                     false => again.is_from_within || is_missing || again.executed > 0,
                 };
             if !is_of_data {
-                if is_again && is_by_loss {
+                if is_by_loss && (is_again || is_only) {
                     self.counts.lost(Place::Upstream, 0, again.responses);
                 }
                 return None;
@@ -782,6 +802,20 @@ impl Responses {
         }
         if !is_by_loss || sent.is_none() || by == Trigger::Timeout && again.may_have_crossed {
             return None;
+        }
+        // Some requesters issue all of a READ again for what they lack of it.
+        let responses = x..x.saturating_add(again.responses).min(self.read.seq.hi);
+        let rare = &self.read.seq.rare;
+        let is_cut = self.read.seq.hi < x.saturating_add(again.rest);
+        let is_missing_behind =
+            is_cut || rare.holes.touches(&responses) || rare.pass_holes.touches(&responses);
+        if !again.is_from_within && is_missing_behind {
+            // What the tap missed of it is what its requester lacks.
+            let missed = self.read.seq.rare.holes.iter().find(|hole| responses.contains(&hole.start));
+            let missed = missed.map(|hole| (hole.start, time));
+            self.read.asked = missed.or(self.read.asked);
+            self.counts.episode(Place::Upstream, false);
+            return Some(DataLoss { place: Place::Upstream, is_sure: false, is_result: false, sent: None });
         }
         // If packets overtake each other, one that is requested again may only have been late. A timer is long enough to tell.
         let is_in_order = !is_reordered || by == Trigger::Timeout;
@@ -854,6 +888,10 @@ impl Responses {
             self.counts.doubt_all(Place::Upstream);
             self.counts.lost(Place::Unknown, proved, proved);
         }
+        if is_apart {
+            // Answers to a READ may be stamped before it.
+            [Place::Upstream, Place::Downstream].iter().for_each(|&place| self.counts.doubt_all(place));
+        }
         let late = self.counts.of(Class::LateOriginal) + self.counts.trouble().overtaken_again;
         if open == 0
             && late == 0
@@ -920,9 +958,18 @@ impl Responses {
 
 /// The parts of a range of response PSNs that READs requested. Requests and responses unwrap PSNs independently.
 fn asked_for(requests: &Requests, gap: Range<u64>) -> impl Iterator<Item = Range<u64>> + '_ {
+    parts_of(requests, gap, |read| !read.awaits_no_data())
+}
+
+/// The parts of a range of response PSNs that these READs requested.
+fn parts_of(
+    requests: &Requests,
+    gap: Range<u64>,
+    is_one: impl Fn(&Read) -> bool,
+) -> impl Iterator<Item = Range<u64>> {
     let start = requests.seq.unwrap(Psn(gap.start as u32 & (Psn::SPACE - 1)));
     let shift = gap.start as i64 - start as i64;
-    let open = requests.reads_from(start).filter(|read| !read.awaits_no_data());
+    let open = requests.reads_from(start).filter(move |read| is_one(read));
     open.filter_map(move |read| {
         let first = read.first.wrapping_add_signed(shift).max(gap.start);
         let end = read.end.wrapping_add_signed(shift).min(gap.end);

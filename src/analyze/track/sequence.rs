@@ -70,7 +70,7 @@ pub(crate) struct Rare {
     /// Skipped PSNs that are not missing: PSNs between the responses of READs.
     pub(super) jumps: Holes,
     /// PSNs that the pass of repetitions left out.
-    pass_holes: Holes,
+    pub(super) pass_holes: Holes,
     /// A pass began because the sender went back. `pass_steps` of its packets were consecutive.
     pass_open: bool,
     /// The first PSN of the pass at the tap, and its time.

@@ -400,6 +400,7 @@ impl Requests {
         if x >= read.next {
             read.next = x + 1;
         }
+        read.is_repeated |= x < read.reach;
         if !read.answered {
             read.answered = true;
             first = (x == read.first && !retried).then_some(response.time - sent);

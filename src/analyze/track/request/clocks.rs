@@ -157,7 +157,11 @@ impl Requests {
             return;
         };
         let sent = self.seq.ring.get(x).filter(|_| self.seq.rare.holes.get(x).is_none());
-        let late = sent.filter(|sent| sent.flags & SENT_AGAIN == 0).map(|sent| sent.time - time);
+        let sent = sent.filter(|sent| sent.flags & SENT_AGAIN == 0).map(|sent| sent.time);
+        // Data within a READ has no request of its own.
+        let read = self.reads.get().and_then(|reads| reads.list.get(reads.place(x)?));
+        let asked = read.filter(|read| read.first < x && read.again == 0).map(|read| read.time);
+        let late = sent.or(asked).map(|sent| sent - time);
         let Some(late) = late.filter(|late| (1..FAR_NS).contains(late)) else { return };
         trouble.answers_early.count += 1;
         trouble.answers_early.most_ns = trouble.answers_early.most_ns.max(late);
@@ -292,6 +296,11 @@ impl Requests {
         if let Some(reads) = self.reads.get_mut().filter(|_| is_late) {
             reads.spread_ns = spread(counts);
         }
+    }
+
+    /// Whether answers are stamped by another clock than what they answer: before it, or after what they made their requester do.
+    pub(crate) fn has_other_clock(&self) -> bool {
+        self.is_apart() || self.early_answers().is_some()
     }
 
     /// By how much packets are late at most.

@@ -7,6 +7,7 @@ use super::{
     answer::START_NS,
     reads::Read,
     recovery::Trouble,
+    stats::{AnswerStats, Unsorted},
     tails::{Tail, Wait},
 };
 use crate::{
@@ -32,6 +33,49 @@ impl Requests {
     pub(super) fn lost_perhaps(&mut self, silences: u32, most: u64) {
         self.silences = self.silences.saturating_add(silences);
         self.counts.lost_perhaps(most);
+    }
+
+    /// The shortest silence in which a timer may have expired, and what was sent then been lost.
+    pub(super) fn silence_floor(&self, config: &TrackConfig) -> i64 {
+        let timer = self.more.as_ref().and_then(|more| more.recovery.get()?.shortest_timer());
+        self.timeout_floor(config).max(timer.unwrap_or(0))
+    }
+
+    /// A timeout shows how long the timer takes: silences are counted anew from here on.
+    pub(super) fn sort_silences_from_here(&mut self) {
+        let is_known =
+            |more: &AnswerStats| more.recovery.get().is_some_and(|of| of.shortest_timer().is_some());
+        if self.silences == 0 || self.more.as_deref().is_some_and(is_known) {
+            return;
+        }
+        let unsorted = Unsorted {
+            silences: std::mem::take(&mut self.silences),
+            perhaps: self.counts.take_perhaps(),
+            packets: self.counts.packets,
+        };
+        let kept = &mut self.more().recovery_mut().unsorted;
+        kept.silences = kept.silences.saturating_add(unsorted.silences);
+        kept.perhaps = kept.perhaps.saturating_add(unsorted.perhaps);
+        kept.packets = unsorted.packets;
+    }
+
+    /// Of the silences that were counted before the timer was known, as many may be as long as it as of those that came since.
+    fn sort_silences(&mut self) {
+        let Some(recovery) = self.more.as_mut().and_then(|more| more.recovery.get_mut()) else { return };
+        let Unsorted { silences, perhaps, packets } = std::mem::take(&mut recovery.unsorted);
+        if silences == 0 {
+            return;
+        }
+        let is_known = recovery.shortest_timer().is_some();
+        let since = self.counts.packets.saturating_sub(packets);
+        let long = match is_known {
+            true => may_be_lost(packets, self.silences.into(), since),
+            false => None,
+        };
+        let long = long.unwrap_or(u64::MAX).min(silences.into());
+        // In one silence as many may have been lost as in all of them.
+        let most = perhaps.div_ceil(u64::from(silences)).saturating_mul(long).min(perhaps);
+        self.lost_perhaps(long as u32, most);
     }
 
     /// Of the PSNs that a pass left out, some are of responses: no packet is missing for them.
@@ -113,7 +157,11 @@ impl Requests {
         let repeated = asked.map_or(0, |asked| self.packets_in(asked.x..x));
         let rest = match una {
             0 => MOST,
-            _ => self.most_packets(u64::from(self.reach).saturating_sub(hi.saturating_sub(una))),
+            // Who is not held back by a window has not reached its end, and what the tap does not see is outstanding, too.
+            _ => {
+                let reach = u64::from(self.reach);
+                self.most_packets((reach + reach / 8 + 1).saturating_sub(hi.saturating_sub(una)))
+            }
         };
         // The timer may have expired before, and all that was sent then been lost.
         let outstanding = if una == 0 { 1 } else { self.packets_in(una..hi.max(una)).max(1) };
@@ -216,10 +264,12 @@ impl Requests {
 /// What is known at the end.
 impl Requests {
     pub(super) fn bound_losses(&mut self, config: &TrackConfig) {
+        self.sort_silences();
         // What was lost in silences was sent again, and seen.
         self.counts.cap_perhaps(self.counts.packets);
         self.bound_waits(config);
         self.bound_skipped(config);
+        self.bound_by_other_clock();
         self.bound_missing();
         let [_, shown] = self.counts.lost_at(Place::Downstream).get();
         self.bound_unseen();
@@ -261,6 +311,16 @@ impl Requests {
             let proved = left_out.map(|episode| episode.certain = true).count();
             self.counts.proved_after_all(Place::Upstream, proved as u32);
         }
+    }
+
+    /// Where answers are stamped by another clock, it need not show that a repetition that was asked for had not come: each loss that is not
+    /// known to be before the tap may be there.
+    fn bound_by_other_clock(&mut self) {
+        let recovery = self.more.as_ref().and_then(|more| more.recovery.get());
+        let Some(recovery) = recovery.filter(|_| self.has_other_clock()) else { return };
+        let is_elsewhere = |episode: &&Episode| !episode.is_of_data && episode.place != Some(Place::Upstream);
+        let most = recovery.episodes.iter().filter(is_elsewhere).count() as u64 + recovery.episodes_dropped;
+        self.counts.lost(Place::Upstream, 0, most);
     }
 
     /// Repetitions that did not come.
@@ -707,7 +767,9 @@ impl Requests {
     pub(crate) fn was_answered(&self, psn: Psn) -> bool {
         let x = self.seq.unwrap(psn);
         let read = self.reads.get().and_then(|reads| reads.list.get(reads.place(x)?));
-        read.is_none_or(|read| read.next_before > x)
+        // What was on its way when it was requested answers the time before.
+        let is_to_it = |read: &Read| read.reach_before <= x || read.was_repeated;
+        read.is_none_or(|read| read.next_before > x && is_to_it(read))
     }
 
     /// The responses of the READ that was just requested again for the first time, from its beginning, if none of them passed the tap, and an answer to
@@ -786,6 +848,13 @@ impl Requests {
         let recovery = self.more.as_mut().and_then(|more| more.recovery.get_mut());
         let episodes = recovery.into_iter().flat_map(|recovery| &mut recovery.episodes);
         episodes.filter(|episode| episode.is_of_result).for_each(|episode| episode.certain = false);
+    }
+
+    /// The responses that the READ with this PSN has from there on.
+    pub(crate) fn rest_of(&self, psn: Psn) -> u64 {
+        let x = self.seq.unwrap(psn);
+        let read = self.reads.get().and_then(|reads| reads.list.get(reads.place(x)?));
+        read.map_or(0, |read| read.end.saturating_sub(x))
     }
 
     /// The responses that READs from this PSN on may have.

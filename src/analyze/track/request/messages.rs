@@ -3,7 +3,7 @@
 //! Nearly all packets come in order: then there is one open message. Once a packet is missing, the edges of messages are
 //! kept, in the order of their PSNs, until all packets between them have come, or are acknowledged.
 
-use super::{Assembly, Part, Requests, Waiting};
+use super::{Assembly, MtuBy, Part, Requests, Waiting};
 use crate::{
     analyze::track::insert_by_psn,
     opcode::{Operation, Position},
@@ -89,7 +89,7 @@ impl Requests {
         );
         let is_newest = x + n as u64 >= self.seq.hi;
         if is_newest && let Some(open) = self.assembly.take() {
-            let full = if self.mtu.bytes > 0 { self.mtu.bytes as u64 } else { bytes.max(1) };
+            let full = if self.mtu.by != MtuBy::Unknown { self.mtu.bytes as u64 } else { bytes.max(1) };
             let x = open.next.saturating_sub(open.bytes.div_ceil(full).max(1));
             let Assembly { first_time: time, operation, .. } = open;
             self.edge(Edge { x, n: 1, bytes: full, time, operation, begins: true, ends: false });

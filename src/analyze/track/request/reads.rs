@@ -15,6 +15,12 @@ pub(crate) struct Read {
     pub(crate) next: u64,
     /// The same, when it was last requested again.
     pub(super) next_before: u64,
+    /// One past the last response that had come when it was last requested again, and the same of the time before.
+    pub(super) reach: u64,
+    pub(super) reach_before: u64,
+    /// A response came since then that is no later than those: it is not of what was sent before. And the same of the time before.
+    pub(super) is_repeated: bool,
+    pub(super) was_repeated: bool,
     /// Its first response came.
     pub(super) answered: bool,
     /// When the first response since it was last requested came, and the same of the time before; 0 if none did.
@@ -26,7 +32,7 @@ pub(crate) struct Read {
     pub(super) ended: bool,
     pub(super) complete: bool,
     pub(super) retried: bool,
-    pub(super) is_atomic: bool,
+    pub(crate) is_atomic: bool,
     /// Answers to an atomic since it was last requested.
     pub(super) results: u32,
     /// When it was requested again, and before that.

@@ -922,6 +922,7 @@ impl Requests {
             }
             Trigger::Timeout => {
                 if has_waited {
+                    self.sort_silences_from_here();
                     self.more().recovery_mut().timed_out(frame, waited);
                 }
                 // Of a READ, the tap saw the data, and not whether they arrived.

@@ -434,7 +434,7 @@ impl Requests {
 
     #[inline(always)]
     fn floor(&self, config: &TrackConfig) -> u32 {
-        self.timeout_floor(config).clamp(0, u32::MAX as i64) as u32
+        self.silence_floor(config).clamp(0, u32::MAX as i64) as u32
     }
 }
 

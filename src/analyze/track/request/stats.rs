@@ -39,9 +39,20 @@ pub(crate) struct RecoveryStats {
     pub(crate) rnr_early: u64,
     pub(crate) rnr_stalled: u64,
     pub(crate) timeouts: Vec<report::Timeout>,
+    /// What silences were before the first timeout told how long they must be to hide one.
+    pub(super) unsorted: Unsorted,
     pub(crate) episodes: Vec<Episode>,
     /// Number of episodes that are not kept.
     pub(crate) episodes_dropped: u64,
+}
+
+/// Silences that were counted before anything was known of the sender's timer.
+#[derive(Clone, Copy, Debug, Default, crate::stored::Stored)]
+pub(super) struct Unsorted {
+    pub(super) silences: u32,
+    /// Packets that may have been lost in them, and all that came until then.
+    pub(super) perhaps: u64,
+    pub(super) packets: u64,
 }
 
 /// So many reactions to NAKs tell how fast the next ones are.
@@ -102,6 +113,14 @@ impl RecoveryStats {
             let nearest_exponent = nearest_exponent(waited_ns);
             self.timeouts.push(report::Timeout { frame, waited_ns, nearest_exponent });
         }
+    }
+
+    /// The shortest time that the sender's timer may take, by the timeouts so far: IBTA lets it take up to four times as long as it is set to.
+    pub(super) fn shortest_timer(&self) -> Option<i64> {
+        /// What is repeated with another packet has not waited for a timer of its own.
+        const SHORTEST_NS: u64 = 20_000;
+        let waits = self.timeouts.iter().map(|timeout| timeout.waited_ns).filter(|&ns| ns >= SHORTEST_NS);
+        waits.min().map(|ns| (ns / 4) as i64)
     }
 
     /// Keeps an episode that began before others, if there is room.

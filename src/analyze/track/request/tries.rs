@@ -37,6 +37,8 @@ pub(crate) struct Tries {
     answers: u64,
     /// The last time was after a timeout.
     is_after_timeout: bool,
+    /// A distance was shorter than the one before: they vary, as IBTA lets them, and do not grow.
+    varies: bool,
 }
 
 /// A requester gave up.
@@ -85,7 +87,8 @@ impl Tries {
             _ => {
                 let grown = self.latest as i128 * self.latest as i128 / self.before.max(1) as i128;
                 let most = self.latest.saturating_mul(4);
-                i64::try_from(grown).unwrap_or(most).clamp(self.latest, most)
+                let grown = i64::try_from(grown).unwrap_or(most).clamp(self.latest, most);
+                if self.varies { grown.min(self.longest) } else { grown }
             }
         };
         next.saturating_add(next / 2)
@@ -116,7 +119,11 @@ impl Requests {
         if is_timer {
             // Its timer began anew with each acknowledgement.
             let waited = if is_unheard { i64::MAX } else { waited };
-            let apart = time.saturating_sub(tries.last).min(waited).max(0);
+            // A READ that is issued again from within was not sent from there on before.
+            let since =
+                if tries.again == 0 && sent >= time { waited } else { time.saturating_sub(tries.last) };
+            let apart = since.min(waited).max(0);
+            tries.varies |= tries.timers > 0 && apart < tries.latest - tries.latest / 8;
             tries.before = if tries.timers > 0 { tries.latest } else { 0 };
             tries.shortest = if tries.timers > 0 { tries.shortest.min(apart) } else { apart };
             (tries.latest, tries.longest) = (apart, tries.longest.max(apart));
