@@ -129,6 +129,9 @@ impl Diff {
             };
             text::write_diff(&report, &options, out)?;
         }
+        if self.json && report.is_apart() {
+            say(format_args!("the captures have no packet in common: they are not compared"));
+        }
         Ok(match report.total().undelivered() {
             _ if !is_all || report.is_apart() => Outcome::Failed,
             0 => Outcome::Done,

@@ -9,7 +9,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use anyhow::{Context as _, anyhow, bail};
+use anyhow::{anyhow, bail};
 use rdmawire::{
     analyze::is_state,
     capture::{self, Format, Interface, Sink as _, WholeFile, Writer},
@@ -111,17 +111,28 @@ impl OutFile {
 
     /// Gives the file its name. Whoever keeps many of them says in one line what was written.
     pub(super) fn keep_quietly(self) -> io::Result<()> {
-        self.whole.keep()
+        let OutFile { whole, path } = self;
+        whole.keep().map_err(|error| at(&path, error))
     }
 }
 
 impl Write for OutFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.whole.write(bytes)
+        self.whole.write(bytes).map_err(|error| at(&self.path, error))
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.whole.flush()
+        self.whole.flush().map_err(|error| at(&self.path, error))
+    }
+}
+
+/// An error of writing, with the name of the file: of several outputs, it says which.
+#[cold]
+fn at(path: &Path, error: io::Error) -> io::Error {
+    match error.kind() {
+        // Whoever writes tries again, or ends without a word.
+        io::ErrorKind::Interrupted | io::ErrorKind::BrokenPipe => error,
+        kind => io::Error::new(kind, format!("{}: {error}", path.display())),
     }
 }
 
@@ -152,8 +163,7 @@ pub(super) fn write(path: &Path, kind: Kind, force: bool, bytes: &[u8]) -> anyho
 /// Writes one of many files.
 pub(super) fn write_quietly(path: &Path, kind: Kind, force: bool, bytes: &[u8]) -> anyhow::Result<()> {
     let mut file = create(path, kind, force)?;
-    let written = file.write_all(bytes).and_then(|()| file.keep_quietly());
-    written.with_context(|| path.display().to_string())
+    Ok(file.write_all(bytes).and_then(|()| file.keep_quietly())?)
 }
 
 /// Refuses files that [`create`] would refuse, before any of them is written: what a command writes is there whole, or not at all.

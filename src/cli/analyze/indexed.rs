@@ -26,6 +26,10 @@ impl Input for IndexReader {
         first_and_more(names.first().copied().unwrap_or_default(), names.len())
     }
 
+    fn has_end(&self) -> bool {
+        true
+    }
+
     fn feed(mut self, _: &Run, analysis: &mut Analysis) -> (Files, bool) {
         // Where the analysis goes on from a state, the directory still has the files of earlier runs.
         let passed = self.pass_over(analysis.files());

@@ -61,6 +61,9 @@ pub(super) trait Input {
     /// Its name in tables.
     fn name(&self) -> String;
 
+    /// Whether it ends by itself: a file, not a stream, which may end when the user says so.
+    fn has_end(&self) -> bool;
+
     /// Passes all of it to an analysis. Returns what is known of its files, and whether all of it could be read; errors are printed.
     fn feed(self, run: &Run, analysis: &mut Analysis) -> (Files, bool);
 }
@@ -98,6 +101,10 @@ impl<S: Source + Send> Input for Frames<S> {
     fn name(&self) -> String {
         let captures = (self.captures)(&self.source);
         captures.into_iter().flat_map(Series::names).collect::<Vec<_>>().join(",")
+    }
+
+    fn has_end(&self) -> bool {
+        self.source.info().total_bytes.is_some()
     }
 
     fn feed(mut self, run: &Run, analysis: &mut Analysis) -> (Files, bool) {
@@ -206,8 +213,10 @@ impl Run {
             let (name, printer) = (input.name(), self.printer.clone());
             analysis.add(Messages::new(move |message| held(&printer).message(&name, message)));
         }
+        let has_end = input.has_end();
         let (files, is_all) = input.feed(self, &mut analysis);
-        let mut ended = self.state.end(analysis, files, self.has_pictures)?;
+        let is_part = has_end && !is_all && is_stopped();
+        let mut ended = self.state.end(analysis, files, self.has_pictures, is_part)?;
         if let Some(messages) = ended.metric_mut::<Messages>() {
             messages.end();
             self.printer().written()?;
@@ -240,7 +249,8 @@ impl Run {
         })?;
         let analysis = analysis.into_inner().unwrap_or_else(PoisonError::into_inner);
         let files = frames.described(analysis.frames());
-        Ok((self.state.end(analysis, files, false)?, is_all))
+        let is_part = frames.has_end() && is_stopped();
+        Ok((self.state.end(analysis, files, false, is_part)?, is_all))
     }
 }
 
