@@ -759,3 +759,17 @@ fn a_state_with_a_part_of_a_file_is_not_written() {
     assert_eq!(code, Some(2));
     assert!(error.contains("wrote s.state"), "{error}");
 }
+
+/// What the copy has no place for is said.
+#[test]
+fn names_and_drops_that_a_copy_cannot_keep_are_said() {
+    let directory = Scratch::new("not_kept");
+    cut(LOSSY, &[], |_| directory.join("x.pcapng"), Format::Pcapng);
+    let (code, _, error) = run(&directory, &["rewrite", "x.pcapng", "y.pcap", "--zero-payload"]);
+    assert_eq!(code, Some(0), "{error}");
+    let says =
+        "y.pcap: its format has no place for names of interfaces, their speeds, counters of lost frames";
+    assert!(error.contains(says), "{error}");
+    let (code, _, error) = run(&directory, &["rewrite", "x.pcapng", "y.pcapng", "--zero-payload"]);
+    assert!(code == Some(0) && !error.contains("no place"), "{error}");
+}
