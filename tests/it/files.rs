@@ -773,3 +773,18 @@ fn names_and_drops_that_a_copy_cannot_keep_are_said() {
     let (code, _, error) = run(&directory, &["rewrite", "x.pcapng", "y.pcapng", "--zero-payload"]);
     assert!(code == Some(0) && !error.contains("no place"), "{error}");
 }
+
+/// Requests of a queue pair and its answers to the other side count apart: where both begin at 0, a file of the one looked like a tap of
+/// another.
+#[test]
+fn parts_of_flows_with_psns_from_0_are_no_taps() {
+    let directory = Scratch::new("from_0");
+    for (name, cuts) in
+        [("nccl_ring-A", [2984, 4580, 6688, 12546]), ("nccl_qps4_split-A", [590, 1137, 5059, 5063])]
+    {
+        let source = format!("{}/pcaps/{name}.pcap.zst", env!("CARGO_MANIFEST_DIR"));
+        let parts = cut(&source, &cuts, |at| directory.join(format!("{name}-{at}.pcap")), Format::Pcap);
+        let report = json_of(&["analyze", "--json"], &strings(&parts));
+        assert_eq!(report["capture"]["packets"], frames(&source), "{name}");
+    }
+}

@@ -11,6 +11,7 @@ use crate::{
     capture::{Compression, Cursor, Damage, Interface, Packing, Problem, Record, Source, Time, open},
     dissect::dissect,
     in_order::InOrder,
+    opcode::Direction,
     wire::{Bth, Ipv4, Ipv6},
 };
 
@@ -246,8 +247,8 @@ fn numbers(path: &Path) -> Vec<u64> {
     digits.map(|digits| digits.parse().unwrap_or(u64::MAX)).collect()
 }
 
-/// A flow: addresses and the queue pair.
-type FlowKey = (Vec<u8>, u32);
+/// A flow: addresses and the queue pair; requests and answers apart, whose PSNs have nothing to do with each other.
+type FlowKey = (Vec<u8>, u32, Direction);
 
 /// PSNs of a flow in one end of a file: the first, and how much further they come.
 #[derive(Clone, Copy, Debug)]
@@ -412,5 +413,7 @@ fn flow_of(record: &Record<'_>) -> Option<(FlowKey, u32)> {
         (_, Some(ip)) => [ip.src().octets(), ip.dst().octets()].concat(),
         _ => Vec::new(),
     };
-    Some(((addresses, bth.dest_qp().0), bth.psn().0))
+    // A CNP has no PSN.
+    let opcode = Some(d.opcode()?).filter(|opcode| !opcode.is_cnp())?;
+    Some(((addresses, bth.dest_qp().0, opcode.direction()), bth.psn().0))
 }
