@@ -788,3 +788,19 @@ fn parts_of_flows_with_psns_from_0_are_no_taps() {
         assert_eq!(report["capture"]["packets"], frames(&source), "{name}");
     }
 }
+
+/// Files that a state has already.
+#[test]
+fn a_capture_that_comes_twice_into_a_state_is_said() {
+    let directory = Scratch::new("twice");
+    let paths = cut(LOSSY, &[100], |at| directory.join(format!("{at}.pcap")), Format::Pcap);
+    let [first, second] = [0, 1].map(|at| paths[at].to_str().unwrap());
+    let warns = |args: &[&str]| {
+        let (code, _, error) = run(&directory, &[&["analyze", "--state-out", "s"], args].concat());
+        assert_eq!(code, Some(0), "{error}");
+        error.contains("begins before the state ends")
+    };
+    assert!(!warns(&[first]));
+    assert!(!warns(&["--state-in", "s", second]));
+    assert!(warns(&["--state-in", "s", second]));
+}
