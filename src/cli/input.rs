@@ -54,7 +54,7 @@ impl Joining {
                 _ => files.extend(found),
             }
         }
-        files.iter().for_each(|path| output::will_read(path));
+        files.iter().try_for_each(|path| output::will_read_once(path))?;
         if self.separate {
             return Ok(files.into_iter().map(|path| vec![path]).collect());
         }

@@ -297,7 +297,7 @@ impl Cli {
 
 /// Prints a message on standard error, in one piece. The program goes on if standard error is closed.
 fn say(message: fmt::Arguments<'_>) {
-    let message = format!("rdmawire: {}\n", plain(&short(&message.to_string())));
+    let message = format!("rdmawire: {}\n", plain(&short(&output::as_named(message.to_string()))));
     let _ = io::stderr().write_all(message.as_bytes());
 }
 

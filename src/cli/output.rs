@@ -64,6 +64,8 @@ impl Kind {
 struct Used {
     read: Vec<PathBuf>,
     written: Vec<PathBuf>,
+    /// Copies of streams, and what the user calls them.
+    copies: Vec<(String, String)>,
 }
 
 impl Used {
@@ -81,7 +83,7 @@ impl Used {
     }
 }
 
-static USED: Mutex<Used> = Mutex::new(Used { read: Vec::new(), written: Vec::new() });
+static USED: Mutex<Used> = Mutex::new(Used { read: Vec::new(), written: Vec::new(), copies: Vec::new() });
 
 fn used() -> MutexGuard<'static, Used> {
     USED.lock().unwrap_or_else(PoisonError::into_inner)
@@ -90,6 +92,31 @@ fn used() -> MutexGuard<'static, Used> {
 /// The command will read this file: then it does not write it.
 pub(super) fn will_read(path: &Path) {
     used().read.push(path.to_owned());
+}
+
+/// As [`will_read`], of what is read from its start to its end.
+///
+/// # Errors
+/// It is standard input, and another input is too: whoever comes second would find nothing.
+pub(super) fn will_read_once(path: &Path) -> anyhow::Result<()> {
+    let stdin = Path::new("-");
+    if path == stdin && used().read.iter().any(|other| other == stdin) {
+        bail!("`-`: standard input is one file: it cannot be read twice");
+    }
+    will_read(path);
+    Ok(())
+}
+
+/// A stream was copied, to be read twice: messages call the copy as the stream.
+pub(super) fn is_copy_of(copy: &Path, stream: &Path) {
+    used().copies.push((copy.display().to_string(), stream.display().to_string()));
+}
+
+/// A message as the user knows the files.
+pub(super) fn as_named(message: String) -> String {
+    // An error may come while this is locked: then the message stays as it is.
+    let Ok(used) = USED.try_lock() else { return message };
+    used.copies.iter().fold(message, |message, (copy, stream)| message.replace(copy, stream))
 }
 
 /// A file that is begun. It gets its name when it is kept.

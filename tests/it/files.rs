@@ -804,3 +804,50 @@ fn a_capture_that_comes_twice_into_a_state_is_said() {
     assert!(!warns(&["--state-in", "s", second]));
     assert!(warns(&["--state-in", "s", second]));
 }
+
+/// Standard input has one reader, and its own name where it is copied to be read twice.
+#[test]
+fn standard_input_is_one_file() {
+    let directory = Scratch::new("stdin");
+    directory.file("cut.pcap", &fs::read(LOSSY).unwrap()[..5000]);
+    let of = |args: &[&str], from: &str| {
+        let from = fs::File::open(directory.join(from)).unwrap();
+        let out = cli().current_dir(&directory).args(args).stdin(from).output().unwrap();
+        (out.status.code(), String::from_utf8(out.stderr).unwrap())
+    };
+    for args in [
+        &["analyze", "-", "-"][..],
+        &["diff", "-", "-"],
+        &["packets", "-", "-"],
+        &["analyze", "-", "--log", "-"],
+        &["diff-report", "-", "-"],
+    ] {
+        let (code, error) = of(args, "cut.pcap");
+        assert_eq!(code, Some(2), "{args:?}: {error}");
+        assert!(error.contains("standard input is one file"), "{args:?}: {error}");
+    }
+    for args in [&["annotate", "-", "o.pcapng", "--force"][..], &["dissect", "--around", "3", "-"]] {
+        let (code, error) = of(args, "cut.pcap");
+        assert_eq!(code, Some(0), "{error}");
+        assert!(error.starts_with("rdmawire: warning: -: at byte "), "{args:?}: {error}");
+        directory.file("empty.pcap", b"");
+        let (code, error) = of(args, "empty.pcap");
+        assert_eq!((code, error.as_str()), (Some(2), "rdmawire: -: is empty\n"));
+    }
+}
+
+#[test]
+fn options_may_stand_between_files() {
+    let directory = Scratch::new("between");
+    directory.file("a.pcap", &fs::read(LOSSY).unwrap());
+    let (code, out, error) = run(&directory, &["diff", "a.pcap", "--json", LOSSY]);
+    assert!(code == Some(0) && out.starts_with('{'), "{error}");
+    assert_eq!(run(&directory, &["annotate", "a.pcap", "--force", "o.pcapng"]).0, Some(0));
+    let (code, _, error) = run(&directory, &["diff", "a.pcap"]);
+    assert_eq!(
+        (code, error.as_str()),
+        (Some(2), "rdmawire: a.pcap: one capture: a comparison needs two places\n")
+    );
+    let (code, _, error) = run(&directory, &["annotate", "a.pcap"]);
+    assert!(code == Some(2) && error.contains("annotate needs two names"), "{error}");
+}
