@@ -719,7 +719,7 @@ fn a_full_disk_is_said_of_the_file() {
         &["explain", "bth"],
     ] {
         let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-        let out = cli().current_dir(&directory).args(args).stdout(full).output().unwrap();
+        let out = cli().current_dir(&*directory).args(args).stdout(full).output().unwrap();
         let error = String::from_utf8(out.stderr).unwrap();
         assert_eq!(out.status.code(), Some(2), "{args:?}: {error}");
         assert!(error.contains("writing the output: No space left on device"), "{args:?}: {error}");
@@ -737,7 +737,7 @@ fn a_state_with_a_part_of_a_file_is_not_written() {
     sends(&path, 0, 1_000, 0..400_000);
     let start = |args: &[&str]| {
         let mut command = cli();
-        command.current_dir(&directory).args(args).stdout(Stdio::null()).stderr(Stdio::piped());
+        command.current_dir(&*directory).args(args).stdout(Stdio::null()).stderr(Stdio::piped());
         command.spawn().unwrap()
     };
     let is_begun = |name: &String| name.starts_with('.');
@@ -812,7 +812,7 @@ fn standard_input_is_one_file() {
     directory.file("cut.pcap", &fs::read(LOSSY).unwrap()[..5000]);
     let of = |args: &[&str], from: &str| {
         let from = fs::File::open(directory.join(from)).unwrap();
-        let out = cli().current_dir(&directory).args(args).stdin(from).output().unwrap();
+        let out = cli().current_dir(&*directory).args(args).stdin(from).output().unwrap();
         (out.status.code(), String::from_utf8(out.stderr).unwrap())
     };
     for args in [

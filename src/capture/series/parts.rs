@@ -11,7 +11,6 @@ use crate::{
     capture::{Compression, Cursor, Damage, Interface, Packing, Problem, Record, Source, Time, open},
     dissect::dissect,
     in_order::InOrder,
-    opcode::Direction,
     wire::{Bth, Ipv4, Ipv6},
 };
 
@@ -248,7 +247,7 @@ fn numbers(path: &Path) -> Vec<u64> {
 }
 
 /// A flow: addresses and the queue pair; requests and answers apart, whose PSNs have nothing to do with each other.
-type FlowKey = (Vec<u8>, u32, Direction);
+type FlowKey = (Vec<u8>, u32, u8);
 
 /// PSNs of a flow in one end of a file: the first, and how much further they come.
 #[derive(Clone, Copy, Debug)]
@@ -415,5 +414,5 @@ fn flow_of(record: &Record<'_>) -> Option<(FlowKey, u32)> {
     };
     // A CNP has no PSN.
     let opcode = Some(d.opcode()?).filter(|opcode| !opcode.is_cnp())?;
-    Some(((addresses, bth.dest_qp().0, opcode.direction()), bth.psn().0))
+    Some(((addresses, bth.dest_qp().0, opcode.direction() as u8), bth.psn().0))
 }
