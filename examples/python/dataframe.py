@@ -30,14 +30,14 @@ def by_queue_pair(frame: pl.DataFrame) -> pl.DataFrame:
             (pl.col("icrc_state") == "bad").sum().alias("bad_icrc"),
             ((pl.col("time_ns").max() - pl.col("time_ns").min()).dt.total_nanoseconds() / 1e9).alias("seconds"),
         )
-        .sort("payload_bytes", "dest_qp", descending=True)
+        .sort("payload_bytes", "dest_qp", "src", "dst", descending=True, nulls_last=True)
     )
 
 
 SQL = """
     select src, dst, dest_qp, count(*) as packets, sum(payload_bytes)::bigint as payload_bytes
     from packets where bth_psn is not null
-    group by all order by payload_bytes desc, dest_qp desc
+    group by all order by payload_bytes desc, dest_qp desc, src desc, dst desc
 """
 
 

@@ -43,6 +43,8 @@ def test_a_gate() -> None:
 def test_a_data_frame() -> None:
     told = run(EXAMPLES / "dataframe.py", CAPTURE)
     assert "10.77.0.1" in told and "DuckDB: 2 rows, the same" in told
+    # Queue pairs with as many bytes, and of one number.
+    assert "DuckDB: 4 rows, the same" in run(EXAMPLES / "dataframe.py", ROOT / "pcaps" / "cm_rej-A.pcap.zst")
 
 
 def test_a_spark_job(tmp_path: Path) -> None:

@@ -216,6 +216,13 @@ impl Series {
     pub(super) fn advance(&mut self) -> Result<Option<Place>, Error> {
         loop {
             if let Some(place) = self.reader.step()? {
+                // Of the first file's interfaces the names and speeds are known with their first frames.
+                if self.is_plain
+                    && !self.rest.is_empty()
+                    && self.info.interfaces.len() != self.reader.info().interfaces.len()
+                {
+                    self.refresh();
+                }
                 let interface = self.numbered(place.interface);
                 return Ok(Some(Place { interface, ..place }));
             }

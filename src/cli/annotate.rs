@@ -29,13 +29,17 @@ use rdmawire::{
 /// Every frame stays bit for bit. Of pcapng, names of hosts, comments, interfaces and their drops, hardware and operating system, and
 /// flags and other options of single frames are kept. A capture from standard input is first copied into a temporary file.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(
+    override_usage = "rdmawire annotate [OPTIONS] <INPUT>... <OUTPUT>",
+    after_help = "Examples:
   rdmawire annotate x.pcap annotated.pcapng
-  rdmawire annotate --hosts /etc/hosts --force x.pcap annotated.pcapng")]
+  rdmawire annotate --hosts /etc/hosts --force x.pcap annotated.pcapng"
+)]
 pub(super) struct Annotate {
     /// The capture to read, or the parts of one: pcap, pcapng or ERF, also compressed; `-` is standard input. Behind them the capture
     /// to write: .pcapng, with .gz or .zst behind; `-` is standard output.
-    #[arg(required = true, num_args = 2.., value_names = ["INPUT", "OUTPUT"])]
+    // Options may stand between them, so that each is a value of its own here.
+    #[arg(required = true, value_name = "INPUT|OUTPUT")]
     files: Vec<PathBuf>,
     #[command(flatten)]
     joining: Joining,
@@ -76,7 +80,9 @@ fn hosts(path: &str) -> Result<Hosts, String> {
 
 impl Annotate {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
-        let Some((output, inputs)) = self.files.split_last() else { bail!("expected INPUT and OUTPUT") };
+        let Some((output, inputs)) = self.files.split_last().filter(|(_, inputs)| !inputs.is_empty()) else {
+            bail!("annotate needs two names: the capture, and the copy with comments, which ends in .pcapng")
+        };
         let name = output.file_name().unwrap_or_default().to_string_lossy();
         if output != Path::new("-") && Format::of_name(&name) != Some(Format::Pcapng) {
             bail!("{}: only pcapng has comments; give a name that ends in .pcapng", output.display());
@@ -185,6 +191,7 @@ impl Spooled {
         };
         let mut from = from().with_context(|| path.display().to_string())?;
         io::copy(&mut from, &mut file).with_context(|| format!("copying {}", path.display()))?;
+        output::is_copy_of(spooled.0.path(), path);
         Ok(Some(spooled))
     }
 }

@@ -34,7 +34,7 @@ use rdmawire::{
   rdmawire diff --json leaf1.pcap spine.pcap leaf2.pcap.zst")]
 pub(super) struct Diff {
     /// The captures, in the order of their places on the path, from either end.
-    #[arg(required = true, num_args = 2.., value_name = "FILE")]
+    #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     #[command(flatten)]
     joining: Joining,
@@ -64,10 +64,9 @@ impl Diff {
         let filter = self.tracking.filter()?;
         let captures = self.joining.captures(&self.files)?;
         if captures.len() < 2 {
-            bail!(
-                "{}: one capture in several files: a comparison needs two places",
-                name_of(&captures.concat())
-            );
+            let files = captures.concat();
+            let what = if files.len() > 1 { "one capture in several files" } else { "one capture" };
+            bail!("{}: {what}: a comparison needs two places", name_of(&files));
         }
         let analyze = self.tracking.options(captures.len());
         let max_waiting = usize::try_from(self.max_waiting).unwrap_or(usize::MAX);
@@ -128,6 +127,9 @@ impl Diff {
                 ..Default::default()
             };
             text::write_diff(&report, &options, out)?;
+        }
+        if self.json && report.is_apart() {
+            say(format_args!("the captures have no packet in common: they are not compared"));
         }
         Ok(match report.total().undelivered() {
             _ if !is_all || report.is_apart() => Outcome::Failed,

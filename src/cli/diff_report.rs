@@ -41,8 +41,8 @@ pub(super) struct DiffReport {
 impl DiffReport {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
         end_on_signal(&STOP);
-        output::will_read(&self.before);
-        output::will_read(&self.after);
+        output::will_read_once(&self.before)?;
+        output::will_read_once(&self.after)?;
         let gate = self.gate.open(&self.rules)?;
         let (earlier, later) = (self.report(&self.before)?, self.report(&self.after)?);
         let before = Before::new(&earlier, &later);

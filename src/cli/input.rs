@@ -54,7 +54,7 @@ impl Joining {
                 _ => files.extend(found),
             }
         }
-        files.iter().for_each(|path| output::will_read(path));
+        files.iter().try_for_each(|path| output::will_read_once(path))?;
         if self.separate {
             return Ok(files.into_iter().map(|path| vec![path]).collect());
         }
@@ -191,9 +191,7 @@ pub(super) fn streamed(path: &Path) -> io::Result<Option<Streamed>> {
     let begun = stream.read(&mut first)?;
     let mut all = io::Cursor::new(first).take(begun as u64).chain(stream);
     if first == *b"{" {
-        let mut text = String::new();
-        let read = (&mut all).take(LONGEST_TEXT + 1).read_to_string(&mut text)?;
-        return if read as u64 > LONGEST_TEXT { Err(too_long()) } else { Ok(Some(Streamed::Text(text))) };
+        return Ok(Some(Streamed::Text(text_of(&mut all)?)));
     }
     match Reader::from_read(all, &path.display().to_string()) {
         Ok(reader) => Ok(Some(Streamed::Capture(Box::new(Series::with(reader, []))))),
@@ -212,16 +210,28 @@ pub(super) fn indented(error: &str) -> String {
 /// How long texts may be that are read at once.
 const LONGEST_TEXT: u64 = 256 << 20;
 
-fn too_long() -> io::Error {
-    io::Error::new(io::ErrorKind::FileTooLarge, "longer than 256 MiB")
-}
-
 /// The text of a file that an option names, as long as such files are. The command will not write it.
 pub(super) fn text(path: &Path) -> io::Result<String> {
     output::will_read(path);
-    let mut text = String::new();
-    let read = File::open(path)?.take(LONGEST_TEXT + 1).read_to_string(&mut text)?;
-    if read as u64 > LONGEST_TEXT { Err(too_long()) } else { Ok(text) }
+    text_of(&mut File::open(path)?)
+}
+
+/// All of a text.
+fn text_of(from: &mut impl Read) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    let read = from.take(LONGEST_TEXT + 1).read_to_end(&mut bytes)?;
+    if read as u64 > LONGEST_TEXT {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "longer than 256 MiB"));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let first = io::Cursor::new(error.as_bytes()[..error.as_bytes().len().min(1 << 16)].to_owned());
+        let what = match Reader::from_read(first, "") {
+            Ok(_) => "is a capture, where a text is expected",
+            Err(_) => "is no text",
+        };
+        io::Error::new(io::ErrorKind::InvalidData, format!("{what}: byte {at} is not UTF-8"))
+    })
 }
 
 /// A stream that ends after a signal, even while it waits for input.

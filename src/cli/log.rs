@@ -27,7 +27,7 @@ pub(super) struct Logs {
 pub(super) fn read(paths: &[PathBuf]) -> anyhow::Result<Logs> {
     let mut logs = Logs::default();
     for path in paths {
-        files::will_read(path);
+        files::will_read_once(path)?;
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
         let open = || -> io::Result<Box<dyn Read + Send>> {
             Ok(if path == Path::new("-") { Box::new(io::stdin()) } else { Box::new(File::open(path)?) })

@@ -188,6 +188,11 @@ pub(crate) fn main() -> ExitCode {
         Ok(Outcome::Unmet) => ExitCode::from(1),
         Ok(Outcome::Failed) => ExitCode::from(2),
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        // Files are named in their errors; what has no name is standard output.
+        Err(error) if is_of_system(&error) => {
+            say(format_args!("writing the output: {error}"));
+            ExitCode::from(2)
+        }
         Err(error) => {
             say(format_args!("{error:#}"));
             ExitCode::from(2)
@@ -299,7 +304,7 @@ impl Cli {
 
 /// Prints a message on standard error, in one piece. The program goes on if standard error is closed.
 fn say(message: fmt::Arguments<'_>) {
-    let message = format!("rdmawire: {}\n", plain(&short(&message.to_string())));
+    let message = format!("rdmawire: {}\n", plain(&short(&output::as_named(message.to_string()))));
     let _ = io::stderr().write_all(message.as_bytes());
 }
 
@@ -337,6 +342,12 @@ fn warn_of_damage(info: &Info) -> bool {
 }
 
 /// Whether the reader of the output has closed it.
+/// Whether an error is the system's, and nobody said more.
+fn is_of_system(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<std::io::Error>().is_some_and(|io| io.raw_os_error().is_some())
+        && error.chain().count() == 1
+}
+
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         let is_io = |io: &std::io::Error| io.kind() == std::io::ErrorKind::BrokenPipe;

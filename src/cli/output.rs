@@ -9,7 +9,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use anyhow::{Context as _, anyhow, bail};
+use anyhow::{anyhow, bail};
 use rdmawire::{
     analyze::is_state,
     capture::{self, Format, Interface, Sink as _, WholeFile, Writer},
@@ -64,6 +64,8 @@ impl Kind {
 struct Used {
     read: Vec<PathBuf>,
     written: Vec<PathBuf>,
+    /// Copies of streams, and what the user calls them.
+    copies: Vec<(String, String)>,
 }
 
 impl Used {
@@ -81,7 +83,7 @@ impl Used {
     }
 }
 
-static USED: Mutex<Used> = Mutex::new(Used { read: Vec::new(), written: Vec::new() });
+static USED: Mutex<Used> = Mutex::new(Used { read: Vec::new(), written: Vec::new(), copies: Vec::new() });
 
 fn used() -> MutexGuard<'static, Used> {
     USED.lock().unwrap_or_else(PoisonError::into_inner)
@@ -90,6 +92,31 @@ fn used() -> MutexGuard<'static, Used> {
 /// The command will read this file: then it does not write it.
 pub(super) fn will_read(path: &Path) {
     used().read.push(path.to_owned());
+}
+
+/// As [`will_read`], of what is read from its start to its end.
+///
+/// # Errors
+/// It is standard input, and another input is too: whoever comes second would find nothing.
+pub(super) fn will_read_once(path: &Path) -> anyhow::Result<()> {
+    let stdin = Path::new("-");
+    if path == stdin && used().read.iter().any(|other| other == stdin) {
+        bail!("`-`: standard input is one file: it cannot be read twice");
+    }
+    will_read(path);
+    Ok(())
+}
+
+/// A stream was copied, to be read twice: messages call the copy as the stream.
+pub(super) fn is_copy_of(copy: &Path, stream: &Path) {
+    used().copies.push((copy.display().to_string(), stream.display().to_string()));
+}
+
+/// A message as the user knows the files.
+pub(super) fn as_named(message: String) -> String {
+    // An error may come while this is locked: then the message stays as it is.
+    let Ok(used) = USED.try_lock() else { return message };
+    used.copies.iter().fold(message, |message, (copy, stream)| message.replace(copy, stream))
 }
 
 /// A file that is begun. It gets its name when it is kept.
@@ -111,17 +138,28 @@ impl OutFile {
 
     /// Gives the file its name. Whoever keeps many of them says in one line what was written.
     pub(super) fn keep_quietly(self) -> io::Result<()> {
-        self.whole.keep()
+        let OutFile { whole, path } = self;
+        whole.keep().map_err(|error| at(&path, error))
     }
 }
 
 impl Write for OutFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.whole.write(bytes)
+        self.whole.write(bytes).map_err(|error| at(&self.path, error))
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.whole.flush()
+        self.whole.flush().map_err(|error| at(&self.path, error))
+    }
+}
+
+/// An error of writing, with the name of the file: of several outputs, it says which.
+#[cold]
+fn at(path: &Path, error: io::Error) -> io::Error {
+    match error.kind() {
+        // Whoever writes tries again, or ends without a word.
+        io::ErrorKind::Interrupted | io::ErrorKind::BrokenPipe => error,
+        kind => io::Error::new(kind, format!("{}: {error}", path.display())),
     }
 }
 
@@ -152,8 +190,7 @@ pub(super) fn write(path: &Path, kind: Kind, force: bool, bytes: &[u8]) -> anyho
 /// Writes one of many files.
 pub(super) fn write_quietly(path: &Path, kind: Kind, force: bool, bytes: &[u8]) -> anyhow::Result<()> {
     let mut file = create(path, kind, force)?;
-    let written = file.write_all(bytes).and_then(|()| file.keep_quietly());
-    written.with_context(|| path.display().to_string())
+    Ok(file.write_all(bytes).and_then(|()| file.keep_quietly())?)
 }
 
 /// Refuses files that [`create`] would refuse, before any of them is written: what a command writes is there whole, or not at all.

@@ -13,6 +13,7 @@ use super::{
     Outcome,
     input::{self, PartFiles, Progress, STOP, say_damage},
     output::{self, Kind, OutFile},
+    say,
     trace::{Captures, Merging, Trace, name_of_trace},
     tracking::Tracking,
 };
@@ -66,9 +67,19 @@ fn column(name: &str) -> Result<&'static Column, String> {
     })
 }
 
+/// A column that stands more than once among these.
+fn named_twice(columns: &[&Column]) -> Option<&'static str> {
+    let mut names: Vec<_> = columns.iter().filter_map(|column| column.names().next()).collect();
+    names.sort_unstable();
+    names.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])
+}
+
 impl Packets {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
         super::signals::end_on_signal(&STOP);
+        if let Some(twice) = named_twice(&self.fields) {
+            bail!("--fields: {twice} is named twice: columns of one name could not be told apart");
+        }
         let traces = self.merging.traces(&self.files)?;
         // Nothing is written if the first capture cannot be read, nor the line with the names of the columns.
         let first = traces.first().map(|captures| Trace::open_all(captures)).transpose()?;
@@ -101,7 +112,7 @@ impl Packets {
         let named = || self.output.display().to_string();
         let file = output::create(&self.output, Kind::Other, self.force)?;
         let (file, is_all) = self.write(&traces, first, packing.around(file).with_context(named)?, format)?;
-        file.finish().and_then(OutFile::keep).with_context(named)?;
+        file.finish().and_then(OutFile::keep)?;
         Ok(if is_all { Outcome::Done } else { Outcome::Failed })
     }
 
@@ -134,7 +145,10 @@ impl Packets {
         let table = MessageFile::new(file, format)?;
         let mut is_all = true;
         for captures in traces {
-            let mut source = first.take().map_or_else(|| Trace::open_all(captures), Ok)?;
+            let Some(mut source) = first.take().or_else(|| opened(captures)) else {
+                is_all = false;
+                continue;
+            };
             let metric = table.metric(&name_of_trace(captures));
             let (mut ended, is_read) = self.tracking.follow_with(&mut source, metric)?;
             if let Some(messages) = ended.metric_mut::<Messages>() {
@@ -144,6 +158,11 @@ impl Packets {
         }
         Ok((table.finish()?, is_all && !STOP.load(Ordering::Relaxed)))
     }
+}
+
+/// A capture behind the first one. If it cannot be read, that is said, and the rows of the others are written.
+fn opened(captures: &[PartFiles]) -> Option<Trace> {
+    Trace::open_all(captures).inspect_err(|error| say(format_args!("{error:#}"))).ok()
 }
 
 /// A table of messages that analyses write into.
@@ -200,7 +219,10 @@ impl RowsOf<'_> {
         };
         let mut is_all = true;
         for captures in traces {
-            let mut source = first.take().map_or_else(|| Trace::open_all(captures), Ok)?;
+            let Some(mut source) = first.take().or_else(|| opened(captures)) else {
+                is_all = false;
+                continue;
+            };
             let progress = (!self.is_shown).then(|| Progress::new(source.info()));
             rows.begin(&name_of_trace(captures), options.clone())?;
             let read = input::each_while(&mut source, progress, |number, record| {

@@ -13,7 +13,7 @@ use super::{
     signals::{STOP, end_on_signal},
 };
 use rdmawire::{
-    capture::{self, Record, Series, Source},
+    capture::{self, Format, Info, Interface, Record, Series, Source},
     craft::{
         Edit, Lengths, Trim,
         rewrite::{Plan, Rewriter},
@@ -162,6 +162,9 @@ impl Rewrite {
                 text.push_str("; UDP source ports were left, since a stream cannot be read twice");
             }
             super::say(format_args!("{text}"));
+            if let Some(what) = not_kept(format, info) {
+                super::say(format_args!("{name}: its format has no place for {what}; that of .pcapng has"));
+            }
             if self.anonymize && !self.zero_payload {
                 super::say(format_args!(
                     "payload stays as it was: what it says of addresses, keys and names is still there, and what reads it \
@@ -180,4 +183,19 @@ impl Rewrite {
             false => Ok(()),
         }
     }
+}
+
+/// What a capture says of its interfaces that a file of another format than pcapng cannot say.
+fn not_kept(format: Format, info: &Info) -> Option<String> {
+    if format == Format::Pcapng {
+        return None;
+    }
+    let any = |has: fn(&Interface) -> bool| info.interfaces.iter().any(has);
+    let what = [
+        (any(|interface| interface.name.is_some()), "names of interfaces"),
+        (any(|interface| interface.speed_bps.is_some()), "their speeds"),
+        (any(|interface| interface.drops.is_some_and(|drops| drops > 0)), "counters of lost frames"),
+    ];
+    let what: Vec<&str> = what.into_iter().filter(|(is_lost, _)| *is_lost).map(|(_, what)| what).collect();
+    (!what.is_empty()).then(|| what.join(", "))
 }

@@ -203,8 +203,8 @@ impl Play<'_> {
             return Ok(run.write_expect(tap, io::BufWriter::new(io::stdout().lock()))?);
         }
         let mut file = output::create(path, Kind::Other, self.force)?;
-        run.write_expect(tap, io::BufWriter::new(&mut file)).with_context(|| path.display().to_string())?;
-        file.keep().with_context(|| path.display().to_string())
+        run.write_expect(tap, io::BufWriter::new(&mut file))?;
+        Ok(file.keep()?)
     }
 
     fn text(&self, text: &str, path: &Path) -> anyhow::Result<()> {

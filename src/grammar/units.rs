@@ -34,6 +34,7 @@ const DURATION: Quantity = Quantity {
         ("ms", 1_000_000),
         ("s", 1_000_000_000),
         ("min", 60_000_000_000),
+        ("h", 3_600_000_000_000),
     ],
     suffixes: &[],
     is_rounded: true,

@@ -156,7 +156,7 @@ pub static COLUMNS: &[Column] = columns! {
         row => row.d.addresses().map(|[src, _]| Name::Address(src));
     dst: Text "Destination address.", row => row.d.addresses().map(|[_, dst]| Name::Address(dst));
     dscp: I64 "Differentiated services code point of the IP header or GRH.", row => row.d.class_and_ttl().map(|(class, _)| class >> 2);
-    ecn: I64 "Explicit congestion notification of the IP header or GRH: 0 Not-ECT, 1 ECT(1), 2 ECT(0), 3 CE.",
+    ecn: I64 "Explicit congestion notification of the IP header or GRH: 0 Not-ECT, 1 ECT(1), 2 ECT(0), 3 CE. In a tunnel, that of the inner header; `ce_packets` of flows also counts CE of an outer one.",
         row => row.d.class_and_ttl().map(|(class, _)| class & 3);
     ttl: I64 "Time to live, or hop limit.", row => row.d.class_and_ttl().map(|(_, ttl)| ttl);
     flow_label: I64 "Flow label of IPv6 or the GRH, by which switches choose among equal paths.", row => flow_label(row.d);

@@ -9,7 +9,7 @@ use crate::{
     in_order::InOrder,
     report::{
         Flow, Storm, View,
-        chart::{Band, Chart, Mark, Series},
+        chart::{Band, Chart, Mark, Series, hosts_of_matrix},
         clean,
         figure::Column,
         units::{bytes, count, priority, several},
@@ -318,7 +318,7 @@ impl Scene {
     }
 
     /// Hosts by hosts: from the left, to the bottom; the shade is the share of the largest number of bytes. Few hosts have their numbers, of many
-    /// losses and retransmissions have a mark. Hosts beyond the first ones by bytes are not shown.
+    /// losses and retransmissions have a mark. Of too many hosts the first ones by bytes are shown, and whom each exchanges most with.
     pub fn matrix(report: &View<'_>) -> Scene {
         const FIGURES: [Column; 3] =
             [Column::named("wire_bytes"), Column::named("lost"), Column::named("retransmits")];
@@ -333,8 +333,8 @@ impl Scene {
                 *hosts.entry(host.clone()).or_default() += flow.wire_bytes;
             }
         }
-        let mut names: Vec<String> = hosts.keys().cloned().collect();
-        names.order_by_key(|host| std::cmp::Reverse(hosts[host]));
+        let mut names: Vec<&str> = hosts.keys().map(String::as_str).collect();
+        names.order_by_key(|host| std::cmp::Reverse(hosts[*host]));
         let title = match names.len().saturating_sub(HOSTS) {
             0 => "Bytes from host (left) to host (below)".to_owned(),
             more => format!(
@@ -342,9 +342,10 @@ impl Scene {
                 several(more as u64, "more host")
             ),
         };
-        names.truncate(HOSTS);
-        names.sort();
-        let at = |host: &String| names.binary_search(host).ok().map(|at| at as f64);
+        let pairs = sums.iter().map(|((src, dst), sum)| (&**src, &**dst, sum[0]));
+        let mut names = hosts_of_matrix(names, pairs, HOSTS);
+        names.sort_unstable();
+        let at = |host: &str| names.binary_search(&host).ok().map(|at| at as f64);
         let most = sums.values().map(|sum| sum[0]).max().unwrap_or(0).max(1);
         let (mut cells, mut words, mut lost, mut resent) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for ((src, dst), &[sent, losses, resends]) in &sums {

@@ -77,3 +77,35 @@ pub type Mark = (i64, i64, i64, i64, u64, u64);
 
 /// A span of time: what, from, to.
 pub type Band = (&'static str, i64, i64);
+
+/// Hosts for a matrix of at most so many: each with the host of its largest pair, so that none of them is without a cell. `hosts` are all, the
+/// largest first; `pairs` are sender, receiver and weight.
+#[cfg(feature = "analyze")]
+pub(crate) fn hosts_of_matrix<'a, W: Ord>(
+    hosts: Vec<&'a str>,
+    pairs: impl IntoIterator<Item = (&'a str, &'a str, W)>,
+    most: usize,
+) -> Vec<&'a str> {
+    use crate::in_order::InOrder;
+    use std::collections::{HashMap, HashSet};
+    if hosts.len() <= most {
+        return hosts;
+    }
+    let mut pairs: Vec<_> = pairs.into_iter().collect();
+    // The largest pair of a host is the last one that it gets, of equal ones the first.
+    pairs.reverse();
+    pairs.order_by(|(.., one), (.., other)| one.cmp(other));
+    let mut partners: HashMap<&str, &str> = HashMap::new();
+    for (src, dst, _) in pairs {
+        partners.insert(src, dst);
+        partners.insert(dst, src);
+    }
+    let mut shown = Vec::with_capacity(most);
+    let mut is_shown = HashSet::new();
+    for host in hosts.into_iter().flat_map(|host| [Some(host), partners.get(host).copied()]).flatten() {
+        if shown.len() < most && is_shown.insert(host) {
+            shown.push(host);
+        }
+    }
+    shown
+}

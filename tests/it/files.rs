@@ -634,3 +634,220 @@ fn very_many_captures_are_merged() {
     assert_eq!(report["capture"]["packets"], 300 * 300);
     assert_eq!(command("packets --fields class").lines().count(), 1 + 300 * 300);
 }
+
+/// Speeds and names of interfaces are known with the first frame, whatever reads the files.
+#[test]
+fn bursts_of_the_first_part_are_those_of_the_whole() {
+    const READS_OF_4096: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/pcaps/mtu4096_clean-A.pcap.zst");
+    let directory = Scratch::new("first_part");
+    let (whole, part) = (|_| directory.join("whole.pcapng"), |at| directory.join(format!("x-{at}.pcapng")));
+    let whole = strings(&cut(READS_OF_4096, &[], whole, Format::Pcapng));
+    let parts = strings(&cut(READS_OF_4096, &[1800], part, Format::Pcapng));
+    let of = |threads: &str, files: &[String]| {
+        let mut report = json_of(&["analyze", "--json", "--threads", threads], files);
+        assert!(report["microbursts"]["receivers"][0]["peak_ratio"].is_number());
+        report["microbursts"].take()
+    };
+    let one = of("1", &whole);
+    for (threads, files) in [("2", &whole), ("1", &parts), ("2", &parts), ("4", &parts)] {
+        assert_eq!(of(threads, files), one, "{threads} threads, {files:?}");
+    }
+}
+
+/// As `tcpdump -C` leaves it that is killed: the last part ends within its first frame, or within the frame's header.
+#[test]
+fn a_last_part_without_a_whole_frame_is_a_part() {
+    let directory = Scratch::new("killed");
+    let names = ["x.pcap", "x.pcap1", "x.pcap2"];
+    let paths = cut(LOSSY, &[100, 200], |at| directory.join(names[at]), Format::Pcap);
+    let last = fs::read(&paths[2]).unwrap();
+    for length in [24, 30, 100] {
+        directory.file("x.pcap2", &last[..length]);
+        let report = json_of(&["analyze", "--json"], &strings(&paths));
+        assert_eq!(report["capture"]["packets"], 200, "{length} bytes");
+        assert_eq!(report["capture"]["files"].as_array().map(Vec::len), Some(3), "{length} bytes");
+        let problems = report["capture"]["problems"].as_array().unwrap().len();
+        assert_eq!(problems, usize::from(length > 24), "{length} bytes");
+    }
+}
+
+#[test]
+fn one_capture_that_cannot_be_read_costs_no_rows_of_the_others() {
+    let directory = Scratch::new("rows");
+    directory.file("a.pcap", &fs::read(LOSSY).unwrap());
+    directory.file("none.pcap", b"no capture");
+    for (args, lines) in [(&["packets", "--fields", "frame"][..], 601), (&["packets", "--messages"], 51)] {
+        let captures = ["a.pcap", "none.pcap", "a.pcap"];
+        let (code, out, error) = run(&directory, &[args, &captures].concat());
+        assert_eq!((code, out.lines().count()), (Some(2), lines), "{args:?}: {error}");
+        assert!(error.starts_with("rdmawire: none.pcap: looks like text"), "{error}");
+        let (code, ..) = run(&directory, &[args, &captures, &["-o", "o.csv", "--force"]].concat());
+        assert_eq!(code, Some(2));
+        assert_eq!(fs::read_to_string(directory.join("o.csv")).unwrap().lines().count(), lines);
+    }
+    let (code, _, error) = run(&directory, &["packets", "--fields", "src,bth.psn,bth_psn", "a.pcap"]);
+    assert_eq!(code, Some(2));
+    assert!(error.contains("bth_psn is named twice"), "{error}");
+}
+
+/// Which of several files could not be written, or that it was standard output.
+#[test]
+fn a_full_disk_is_said_of_the_file() {
+    let directory = Scratch::new("full");
+    directory.file("x.pcap", &fs::read(LOSSY).unwrap());
+    for name in ["x.csv", "x.svg", "x.html"] {
+        std::os::unix::fs::symlink("/dev/full", directory.join(name)).unwrap();
+    }
+    let says = |args: &[&str], what: &str| {
+        let (code, _, error) = run(&directory, args);
+        assert_eq!(code, Some(2), "{args:?}: {error}");
+        assert!(error.contains(what) && error.matches("x.").count() <= 1, "{args:?}: {error}");
+    };
+    says(&["packets", "x.pcap", "-o", "x.csv"], "x.csv: No space left on device");
+    says(&["plot", "rate", "x.pcap", "-o", "x.svg"], "x.svg: No space left on device");
+    says(&["analyze", "--html", "x.html", "x.pcap"], "--html: x.html: No space left on device");
+    says(&["analyze", "--perfetto", "x.html", "x.pcap"], "--perfetto: x.html: No space left on device");
+    says(&["analyze", "--state-out", "x.html", "x.pcap"], "--state-out: x.html: No space left on device");
+    says(
+        &["check", "--junit", "x.html", "x.pcap", "packets > 0"],
+        "--junit: x.html: No space left on device",
+    );
+    for args in [
+        &["analyze", "x.pcap"][..],
+        &["packets", "x.pcap"],
+        &["diff", "x.pcap", "x.pcap"],
+        &["explain", "bth"],
+    ] {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let out = cli().current_dir(&*directory).args(args).stdout(full).output().unwrap();
+        let error = String::from_utf8(out.stderr).unwrap();
+        assert_eq!(out.status.code(), Some(2), "{args:?}: {error}");
+        assert!(error.contains("writing the output: No space left on device"), "{args:?}: {error}");
+    }
+    // A capture in the place of a text.
+    let (_, _, error) = run(&directory, &["check", "--rules", "x.pcap", "x.pcap"]);
+    assert!(error.contains("x.pcap: is a capture, where a text is expected"), "{error}");
+}
+
+/// Who reads the capture again after that counts nothing twice.
+#[test]
+fn a_state_with_a_part_of_a_file_is_not_written() {
+    let directory = Scratch::new("part_of_state");
+    let path = directory.join("long.pcap");
+    sends(&path, 0, 1_000, 0..400_000);
+    let start = |args: &[&str]| {
+        let mut command = cli();
+        command.current_dir(&*directory).args(args).stdout(Stdio::null()).stderr(Stdio::piped());
+        command.spawn().unwrap()
+    };
+    let is_begun = |name: &String| name.starts_with('.');
+    for signal in ["-INT", "-TERM"] {
+        let child = start(&["analyze", "--filter", "bth.psn != 1", "--state-out", "s.state", "long.pcap"]);
+        let from = Instant::now();
+        while !listed(&directory).iter().any(is_begun) && from.elapsed() < Duration::from_secs(20) {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        let (code, _, error) = end(child, signal);
+        assert_eq!(code, Some(2), "{error}");
+        assert!(error.contains("--state-out: s.state was not written"), "{error}");
+        assert_eq!(listed(&directory), ["long.pcap"]);
+    }
+    // A stream has no other end.
+    let (child, pipe) = begin(&directory, &["analyze", "-", "--state-out", "s.state"], || true);
+    let (code, _, error) = end(child, "-INT");
+    drop(pipe);
+    assert_eq!(code, Some(2));
+    assert!(error.contains("wrote s.state"), "{error}");
+}
+
+/// What the copy has no place for is said.
+#[test]
+fn names_and_drops_that_a_copy_cannot_keep_are_said() {
+    let directory = Scratch::new("not_kept");
+    cut(LOSSY, &[], |_| directory.join("x.pcapng"), Format::Pcapng);
+    let (code, _, error) = run(&directory, &["rewrite", "x.pcapng", "y.pcap", "--zero-payload"]);
+    assert_eq!(code, Some(0), "{error}");
+    let says =
+        "y.pcap: its format has no place for names of interfaces, their speeds, counters of lost frames";
+    assert!(error.contains(says), "{error}");
+    let (code, _, error) = run(&directory, &["rewrite", "x.pcapng", "y.pcapng", "--zero-payload"]);
+    assert!(code == Some(0) && !error.contains("no place"), "{error}");
+}
+
+/// Requests of a queue pair and its answers to the other side count apart: where both begin at 0, a file of the one looked like a tap of
+/// another.
+#[test]
+fn parts_of_flows_with_psns_from_0_are_no_taps() {
+    let directory = Scratch::new("from_0");
+    for (name, cuts) in
+        [("nccl_ring-A", [2984, 4580, 6688, 12546]), ("nccl_qps4_split-A", [590, 1137, 5059, 5063])]
+    {
+        let source = format!("{}/pcaps/{name}.pcap.zst", env!("CARGO_MANIFEST_DIR"));
+        let parts = cut(&source, &cuts, |at| directory.join(format!("{name}-{at}.pcap")), Format::Pcap);
+        let report = json_of(&["analyze", "--json"], &strings(&parts));
+        assert_eq!(report["capture"]["packets"], frames(&source), "{name}");
+    }
+}
+
+/// Files that a state has already.
+#[test]
+fn a_capture_that_comes_twice_into_a_state_is_said() {
+    let directory = Scratch::new("twice");
+    let paths = cut(LOSSY, &[100], |at| directory.join(format!("{at}.pcap")), Format::Pcap);
+    let [first, second] = [0, 1].map(|at| paths[at].to_str().unwrap());
+    let warns = |args: &[&str]| {
+        let (code, _, error) = run(&directory, &[&["analyze", "--state-out", "s"], args].concat());
+        assert_eq!(code, Some(0), "{error}");
+        error.contains("begins before the state ends")
+    };
+    assert!(!warns(&[first]));
+    assert!(!warns(&["--state-in", "s", second]));
+    assert!(warns(&["--state-in", "s", second]));
+}
+
+/// Standard input has one reader, and its own name where it is copied to be read twice.
+#[test]
+fn standard_input_is_one_file() {
+    let directory = Scratch::new("stdin");
+    directory.file("cut.pcap", &fs::read(LOSSY).unwrap()[..5000]);
+    let of = |args: &[&str], from: &str| {
+        let from = fs::File::open(directory.join(from)).unwrap();
+        let out = cli().current_dir(&*directory).args(args).stdin(from).output().unwrap();
+        (out.status.code(), String::from_utf8(out.stderr).unwrap())
+    };
+    for args in [
+        &["analyze", "-", "-"][..],
+        &["diff", "-", "-"],
+        &["packets", "-", "-"],
+        &["analyze", "-", "--log", "-"],
+        &["diff-report", "-", "-"],
+    ] {
+        let (code, error) = of(args, "cut.pcap");
+        assert_eq!(code, Some(2), "{args:?}: {error}");
+        assert!(error.contains("standard input is one file"), "{args:?}: {error}");
+    }
+    for args in [&["annotate", "-", "o.pcapng", "--force"][..], &["dissect", "--around", "3", "-"]] {
+        let (code, error) = of(args, "cut.pcap");
+        assert_eq!(code, Some(0), "{error}");
+        assert!(error.starts_with("rdmawire: warning: -: at byte "), "{args:?}: {error}");
+        directory.file("empty.pcap", b"");
+        let (code, error) = of(args, "empty.pcap");
+        assert_eq!((code, error.as_str()), (Some(2), "rdmawire: -: is empty\n"));
+    }
+}
+
+#[test]
+fn options_may_stand_between_files() {
+    let directory = Scratch::new("between");
+    directory.file("a.pcap", &fs::read(LOSSY).unwrap());
+    let (code, out, error) = run(&directory, &["diff", "a.pcap", "--json", LOSSY]);
+    assert!(code == Some(0) && out.starts_with('{'), "{error}");
+    assert_eq!(run(&directory, &["annotate", "a.pcap", "--force", "o.pcapng"]).0, Some(0));
+    let (code, _, error) = run(&directory, &["diff", "a.pcap"]);
+    assert_eq!(
+        (code, error.as_str()),
+        (Some(2), "rdmawire: a.pcap: one capture: a comparison needs two places\n")
+    );
+    let (code, _, error) = run(&directory, &["annotate", "a.pcap"]);
+    assert!(code == Some(2) && error.contains("annotate needs two names"), "{error}");
+}

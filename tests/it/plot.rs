@@ -200,3 +200,24 @@ fn ranks_that_wait_are_a_picture() {
         let _ = std::fs::remove_file(path);
     }
 }
+
+/// Of more hosts than are shown, each has whom it exchanges packets with.
+#[test]
+fn a_matrix_of_many_pairs_has_cells() {
+    let path = scratch("pairs.pcap");
+    let path = path.to_str().unwrap();
+    let recipe = "eth / ipv4 src=10.0.0.1 dst=11.0.0.1 / udp / bth opcode=rc-send-only / payload 64";
+    let steps = ["--count", "60", "--step", "ipv4.src+=1", "--step", "ipv4.dst+=1", "--force", "-o", path];
+    done(cli().args(["craft", recipe]).args(steps));
+    let text = run(&["plot", "matrix", path, "--color", "never"]);
+    assert!(text.status.success(), "{}", String::from_utf8_lossy(&text.stderr));
+    let text = String::from_utf8(text.stdout).unwrap();
+    assert!(
+        text.contains("10.0.0.1") && text.contains("11.0.0.1") && text.contains("96 more hosts"),
+        "{text}"
+    );
+    let page = String::from_utf8(run(&["analyze", "--html", "-", path]).stdout).unwrap();
+    let hosts = page.split_once("\"hosts\":").expect("the page has hosts").1;
+    assert!(!hosts.split_once("\"cells\":").unwrap().1.starts_with("[]"), "{}", &hosts[..300]);
+    let _ = std::fs::remove_file(path);
+}

@@ -228,6 +228,11 @@ impl Analysis {
         self.tracker.number() + waiting as u64
     }
 
+    /// The latest time of all frames so far; where an analysis goes on, those of the earlier one.
+    pub fn latest(&self) -> Option<Time> {
+        Some(self.intake.sorting.newest()).filter(|&time| time > i64::MIN).map(Time)
+    }
+
     /// Number of frames so far.
     pub fn packets(&self) -> u64 {
         self.tracker.capture.packets + (self.intake.batched() + self.intake.sorting.len()) as u64

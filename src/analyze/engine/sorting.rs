@@ -173,6 +173,11 @@ impl Sorting {
         is_next & self.is_open
     }
 
+    /// The latest time of all frames, since a clock was set.
+    pub(crate) fn newest(&self) -> i64 {
+        self.newest
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.waiting.len()
     }

@@ -8,7 +8,7 @@ use std::{
 
 use super::is_same;
 use crate::{
-    capture::{Compression, Cursor, Interface, Packing, Record, Source, Time, open},
+    capture::{Compression, Cursor, Damage, Interface, Packing, Problem, Record, Source, Time, open},
     dissect::dissect,
     in_order::InOrder,
     wire::{Bth, Ipv4, Ipv6},
@@ -145,9 +145,13 @@ fn join_empty(mut empty: Vec<usize>, heads: &[usize], paths: &[PathBuf], chains:
     }
 }
 
-/// Whether a file is a capture that has no frame.
+/// Whether a file is a capture that has no frame, or that ends within its first one: as a capture leaves it that is killed.
 fn is_empty(path: &Path) -> bool {
-    open(path).is_ok_and(|mut reader| matches!(reader.next(), Ok(None)) && reader.info().problem_count == 0)
+    let is_cut =
+        |damage: &Damage| matches!(damage.problem, Problem::CutHeader { .. } | Problem::CutRecord { .. });
+    open(path).is_ok_and(|mut reader| {
+        matches!(reader.next(), Ok(None)) && reader.info().problems.iter().all(is_cut)
+    })
 }
 
 /// How many files are missing between two that are parts of one capture, by the numbers of their names, where no flow goes on from the one
@@ -242,8 +246,8 @@ fn numbers(path: &Path) -> Vec<u64> {
     digits.map(|digits| digits.parse().unwrap_or(u64::MAX)).collect()
 }
 
-/// A flow: addresses and the queue pair.
-type FlowKey = (Vec<u8>, u32);
+/// A flow: addresses and the queue pair; requests and answers apart, whose PSNs have nothing to do with each other.
+type FlowKey = (Vec<u8>, u32, u8);
 
 /// PSNs of a flow in one end of a file: the first, and how much further they come.
 #[derive(Clone, Copy, Debug)]
@@ -408,5 +412,7 @@ fn flow_of(record: &Record<'_>) -> Option<(FlowKey, u32)> {
         (_, Some(ip)) => [ip.src().octets(), ip.dst().octets()].concat(),
         _ => Vec::new(),
     };
-    Some(((addresses, bth.dest_qp().0), bth.psn().0))
+    // A CNP has no PSN.
+    let opcode = Some(d.opcode()?).filter(|opcode| !opcode.is_cnp())?;
+    Some(((addresses, bth.dest_qp().0, opcode.direction() as u8), bth.psn().0))
 }

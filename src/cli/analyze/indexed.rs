@@ -10,6 +10,7 @@ use crate::cli::{
 };
 use rdmawire::{
     analyze::{Analysis, Files},
+    capture::Time,
     grammar::print::first_and_more,
     packets::IndexReader,
     report::CaptureProblem,
@@ -24,6 +25,15 @@ impl Input for IndexReader {
     fn name(&self) -> String {
         let names = self.names();
         first_and_more(names.first().copied().unwrap_or_default(), names.len())
+    }
+
+    fn first_time(&self) -> Option<Time> {
+        // Files that the state has are passed over.
+        None
+    }
+
+    fn has_end(&self) -> bool {
+        true
     }
 
     fn feed(mut self, _: &Run, analysis: &mut Analysis) -> (Files, bool) {

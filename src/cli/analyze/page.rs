@@ -36,7 +36,6 @@ const PICTURES: usize = 12;
 
 /// A page that is being made. While captures are analyzed, another thread computes the hashes of their files.
 pub(super) struct Page {
-    path: PathBuf,
     /// `None` for standard output.
     file: Option<OutFile>,
     files: JoinHandle<Vec<MadeOf>>,
@@ -63,7 +62,7 @@ impl Page {
         let file = is_file.then(|| output::create(path, Kind::Page, force).context("--html")).transpose()?;
         let files = files.to_owned();
         let files = thread::spawn(move || files.iter().map(|path| made_of(path)).collect());
-        Ok(Page { path: path.to_owned(), file, files, flow, captures, lines, articles: Vec::new() })
+        Ok(Page { file, files, flow, captures, lines, articles: Vec::new() })
     }
 }
 
@@ -86,7 +85,7 @@ impl Output for Page {
     }
 
     fn end(self: Box<Self>) -> anyhow::Result<()> {
-        let Page { path, file, files, articles, .. } = *self;
+        let Page { file, files, articles, .. } = *self;
         let files = files.join().map_err(|_| anyhow!("the hashes of the files could not be computed"))?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).ok();
         let at_ns = now.and_then(|now| i64::try_from(now.as_nanos()).ok());
@@ -99,7 +98,7 @@ impl Output for Page {
         let mut out = io::BufWriter::new(&mut file);
         let written = made.page(&articles, &mut out).and_then(|()| out.flush());
         drop(out);
-        written.and_then(|()| file.keep()).with_context(|| format!("--html: {}", path.display()))
+        written.and_then(|()| file.keep()).context("--html")
     }
 }
 

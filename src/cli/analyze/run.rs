@@ -1,7 +1,7 @@
 //! The work of `analyze`: captures are read, several at a time, and their analyses handed to the outputs.
 
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -31,7 +31,7 @@ use rdmawire::{
             timeline::{self, Ends, Timeline},
         },
     },
-    capture::{Compression, Merge, Series, Source},
+    capture::{self, Compression, Merge, Series, Source, Time},
     filter::Filter,
     grammar::print::several,
 };
@@ -60,6 +60,12 @@ pub(super) struct Run {
 pub(super) trait Input {
     /// Its name in tables.
     fn name(&self) -> String;
+
+    /// The time of its first frame, where it can be read twice.
+    fn first_time(&self) -> Option<Time>;
+
+    /// Whether it ends by itself: a file, not a stream, which may end when the user says so.
+    fn has_end(&self) -> bool;
 
     /// Passes all of it to an analysis. Returns what is known of its files, and whether all of it could be read; errors are printed.
     fn feed(self, run: &Run, analysis: &mut Analysis) -> (Files, bool);
@@ -98,6 +104,20 @@ impl<S: Source + Send> Input for Frames<S> {
     fn name(&self) -> String {
         let captures = (self.captures)(&self.source);
         captures.into_iter().flat_map(Series::names).collect::<Vec<_>>().join(",")
+    }
+
+    fn first_time(&self) -> Option<Time> {
+        let first = |name: String| {
+            // Standard input cannot be read twice.
+            let path = Path::new(&name);
+            let mut reader = path.is_file().then(|| capture::open(path).ok()).flatten()?;
+            Some(reader.next().ok()??.time)
+        };
+        (self.captures)(&self.source).into_iter().filter_map(|capture| first(capture.names().next()?)).min()
+    }
+
+    fn has_end(&self) -> bool {
+        self.source.info().total_bytes.is_some()
     }
 
     fn feed(mut self, run: &Run, analysis: &mut Analysis) -> (Files, bool) {
@@ -206,8 +226,16 @@ impl Run {
             let (name, printer) = (input.name(), self.printer.clone());
             analysis.add(Messages::new(move |message| held(&printer).message(&name, message)));
         }
+        if self.state.goes_on() && begins_before(&input, &analysis) {
+            say(format_args!(
+                "warning: {} begins before the state ends: what the state has already counts twice",
+                input.name()
+            ));
+        }
+        let has_end = input.has_end();
         let (files, is_all) = input.feed(self, &mut analysis);
-        let mut ended = self.state.end(analysis, files, self.has_pictures)?;
+        let is_part = has_end && !is_all && is_stopped();
+        let mut ended = self.state.end(analysis, files, self.has_pictures, is_part)?;
         if let Some(messages) = ended.metric_mut::<Messages>() {
             messages.end();
             self.printer().written()?;
@@ -240,8 +268,16 @@ impl Run {
         })?;
         let analysis = analysis.into_inner().unwrap_or_else(PoisonError::into_inner);
         let files = frames.described(analysis.frames());
-        Ok((self.state.end(analysis, files, false)?, is_all))
+        let is_part = frames.has_end() && is_stopped();
+        Ok((self.state.end(analysis, files, false, is_part)?, is_all))
     }
+}
+
+/// Whether an input begins before what was analyzed ends, by more than a capture of several cores is unsorted.
+fn begins_before(input: &impl Input, analysis: &Analysis) -> bool {
+    const UNSORTED_NS: i64 = 1_000_000;
+    let latest = analysis.latest().map(|Time(latest)| latest.saturating_sub(UNSORTED_NS));
+    input.first_time().zip(latest).is_some_and(|(Time(first), latest)| first < latest)
 }
 
 fn held(printer: &Mutex<Printer>) -> MutexGuard<'_, Printer> {

@@ -10,7 +10,10 @@ use std::{
 use anyhow::{Context as _, anyhow, bail};
 use clap::Args;
 
-use crate::cli::output::{self, Kind, OutFile};
+use crate::cli::{
+    output::{self, Kind, OutFile},
+    say,
+};
 use rdmawire::analyze::{Analysis, Ended, Files, Options, StateError, metric::timeline::Timeline};
 
 /// Where an analysis goes on from, and where its state is written.
@@ -81,16 +84,23 @@ impl State {
         })
     }
 
-    /// Ends an analysis, after its state is written.
+    /// Ends an analysis, after its state is written. A state with a part of a file is not: who reads the file again would count that part
+    /// twice.
     pub(super) fn end(
         &self,
         mut analysis: Analysis,
         files: Files,
         has_pictures: bool,
+        is_part: bool,
     ) -> anyhow::Result<Ended> {
         analysis.add_files(files);
         let file = self.file.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(mut file) = file {
+        if is_part && let (Some(_), Some(path)) = (&file, &self.state_out) {
+            let path = path.display();
+            say(format_args!(
+                "ended by the user: --state-out: {path} was not written, so that the capture can be read again from its start"
+            ));
+        } else if let Some(mut file) = file {
             let saved = match has_pictures {
                 true => analysis.save_with::<Timeline>(&mut file),
                 false => analysis.save(&mut file),

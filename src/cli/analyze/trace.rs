@@ -1,9 +1,6 @@
 //! `--perfetto`: the timeline as a trace for ui.perfetto.dev.
 
-use std::{
-    io::Write,
-    path::{Path, PathBuf},
-};
+use std::{io::Write, path::Path};
 
 use anyhow::{Context, bail};
 
@@ -21,7 +18,6 @@ const TRACED: usize = 1000;
 pub(super) struct Perfetto {
     /// The file, until it is written.
     file: Option<OutFile>,
-    path: PathBuf,
     flow: Option<String>,
 }
 
@@ -36,7 +32,7 @@ impl Perfetto {
             bail!("--perfetto: one trace is of one file; --merge makes several one");
         }
         let file = output::create(path, Kind::Trace, force).context("--perfetto")?;
-        Ok(Perfetto { file: Some(file), path: path.to_owned(), flow })
+        Ok(Perfetto { file: Some(file), flow })
     }
 }
 
@@ -57,9 +53,8 @@ impl Output for Perfetto {
             out.flush()?;
             Ok::<_, std::io::Error>(left_out)
         };
-        let named = || format!("--perfetto: {}", self.path.display());
-        let left_out = write().with_context(named)?;
-        file.keep().with_context(named)?;
+        let left_out = write().context("--perfetto")?;
+        file.keep().context("--perfetto")?;
         if left_out > 0 {
             let messages = several(left_out, "message");
             say(format_args!("{messages} not in the trace: too many overlap"));

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::report::{
     Flow, Sort, View,
-    chart::Picture,
+    chart::{Picture, hosts_of_matrix},
     clean,
     figure::{self, Subject, Unit, Value},
     order::first,
@@ -223,7 +223,10 @@ impl Hosts {
         let mut names: Vec<&str> = weights.keys().copied().collect();
         names.order_by_key(|name| std::cmp::Reverse(weights[name]));
         let left_out = names.len().saturating_sub(Hosts::MOST) as u64;
-        names.truncate(Hosts::MOST);
+        let by_weight = pairs.iter().map(|((src, dst), Sum { of: [bytes, resent, lost, ..], .. })| {
+            (&**src, &**dst, (lost + resent, *bytes))
+        });
+        let mut names = hosts_of_matrix(names, by_weight, Hosts::MOST);
         names.sort_unstable();
         let cells = pairs.iter().filter_map(|((src, dst), Sum { of: [bytes, resent, lost, ..], .. })| {
             let place = |host: &str| names.binary_search(&host).ok();
