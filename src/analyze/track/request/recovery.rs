@@ -32,7 +32,6 @@ use crate::{
     },
     heap::heap,
     in_order::InOrder,
-    opcode::Operation,
     report,
     wire::Psn,
 };
