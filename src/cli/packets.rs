@@ -67,19 +67,9 @@ fn column(name: &str) -> Result<&'static Column, String> {
     })
 }
 
-/// A column that stands more than once among these.
-fn named_twice(columns: &[&Column]) -> Option<&'static str> {
-    let mut names: Vec<_> = columns.iter().filter_map(|column| column.names().next()).collect();
-    names.sort_unstable();
-    names.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])
-}
-
 impl Packets {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
         super::signals::end_on_signal(&STOP);
-        if let Some(twice) = named_twice(&self.fields) {
-            bail!("--fields: {twice} is named twice: columns of one name could not be told apart");
-        }
         let traces = self.merging.traces(&self.files)?;
         // Nothing is written if the first capture cannot be read, nor the line with the names of the columns.
         let first = traces.first().map(|captures| Trace::open_all(captures)).transpose()?;

@@ -518,9 +518,9 @@ fn rounds(late: Option<(usize, usize, i64)>) -> Made {
                 *ready += late.filter(|_| is_late).map_or(0, |(.., by)| by);
             }
             let mut next = ready;
-            for sender in 0..RANKS {
+            for (sender, ready) in ready.into_iter().enumerate() {
                 let receiver = (sender + round) % RANKS;
-                let mut from = ready[sender].max(begin + 2 * HALF_NS) + HALF_NS;
+                let mut from = ready.max(begin + 2 * HALF_NS) + HALF_NS;
                 for request in 0..REQUESTS {
                     let index = operation as u64 * REQUESTS + request + 1;
                     let rkey = 0x5000 + (sender * RANKS + receiver) as u32;

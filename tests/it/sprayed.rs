@@ -79,7 +79,7 @@ fn a_path_is_slow_by_how_late_it_is() {
     for (slow, expected) in [(9_000, vec![(2, PathState::Slow)]), (1_500, vec![])] {
         let mut frames: Frames = Vec::new();
         for (n, frame) in (0u16..).zip(sprayed(channel(), 512, 0)) {
-            let later = if n % PATHS == 2 { slow } else { i64::from(n / PATHS % 3 == 0) * 800 };
+            let later = if n % PATHS == 2 { slow } else { i64::from((n / PATHS).is_multiple_of(3)) * 800 };
             frames.push((i64::from(n) * 100 + later, 0, frame));
         }
         frames.sort_by_key(|(time, ..)| *time);

@@ -98,14 +98,15 @@ fn busy_times(data: &[(i64, i64)]) -> Option<Vec<(i64, i64)>> {
 impl Job {
     /// Whether these are busy times of a connection of this job.
     fn takes(&self, times: &[(i64, i64)]) -> bool {
-        let is_near = |(n, (own, other)): (usize, (&(i64, i64), &(i64, i64)))| {
+        let is_near = |(n, other): (usize, &(i64, i64))| {
+            let own = self.busy[n];
             let next = self.busy.get(n + 1).or(self.busy.get(n)).map_or(own.1, |next| next.0);
             let before = n.checked_sub(1).and_then(|n| self.busy.get(n)).map_or(own.0, |before| before.1);
             let silence = next.saturating_sub(own.1).max(own.0.saturating_sub(before));
             let apart = other.0.saturating_sub(own.1).max(own.0.saturating_sub(other.1));
             apart <= silence / NEAR
         };
-        self.busy.len() == times.len() && self.busy.iter().zip(times).enumerate().all(is_near)
+        self.busy.len() == times.len() && times.iter().enumerate().all(is_near)
     }
 
     fn add(&mut self, connection: usize, times: &[(i64, i64)]) {

@@ -133,6 +133,7 @@ impl Waits<'_> {
             ends.any(|ends| [host(ends.0), host(ends.1)].contains(&host(end)) && !slow.contains(ends))
         };
         let name = |end: usize| self.ends.names.get(end).cloned();
+        let is_of_an_end = slow.len() > 1 && !(has_fast(sender) && has_fast(receiver));
         let (rank, peer) = match common {
             [true, false] if slow.len() > 1 => (name(sender)?, None),
             [false, true] => (name(receiver)?, None),
@@ -143,12 +144,11 @@ impl Waits<'_> {
             [true, true] if slow.len() > 1 && !has_fast(sender) && has_fast(receiver) => {
                 (name(sender)?, None)
             }
-            // Elements of the one way go with the data of the other: a slow path is slow both ways.
-            [true, true] if has_fast(sender) && has_fast(receiver) => (name(sender)?, name(receiver)),
-            [true, true] if slow.len() > 1 && self.sends_slower(parts, sender, receiver) => {
+            // Elements of the one way go with the data of the other: a slow path is slow both ways, and its ends are fast to others.
+            [true, true] if is_of_an_end && self.sends_slower(parts, sender, receiver) => {
                 (name(sender)?, None)
             }
-            [true, true] if slow.len() > 1 && self.sends_slower(parts, receiver, sender) => {
+            [true, true] if is_of_an_end && self.sends_slower(parts, receiver, sender) => {
                 (name(receiver)?, None)
             }
             _ if cause == CollectiveCause::Recovering && self.lost_elements(part) => {

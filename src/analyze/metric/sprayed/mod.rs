@@ -155,7 +155,7 @@ const ANSWERED: u16 = 1 << 8;
 const STAMPED: u16 = 1 << 9;
 /// One came that does not say that it is a retransmission.
 const FIRST: u16 = 1 << 10;
-/// A SACK showed it missing later than answers to what was sent with it came.
+/// A SACK showed it missing later than answers to what was sent with it came, or a NACK that it is missing where nothing overtakes.
 const MISSED_LONG: u16 = 1 << 11;
 /// It was sent again, and nothing but silence said that it was lost.
 const UNPROVEN: u16 = 1 << 12;
@@ -911,6 +911,11 @@ impl Sprayed {
                 if let Some(slot) = self.slot(x).filter(|slot| slot.path == 0) {
                     slot.shown = SHOWN;
                 }
+            }
+            // On one path, packets stay in order: the next one was lost.
+            let is_in_order = self.ways.len() == 1 && acked < x;
+            if let Some(slot) = self.slot(acked).filter(|slot| is_in_order && slot.path > 0) {
+                slot.flags |= MISSED_LONG;
             }
         }
     }

@@ -157,11 +157,7 @@ impl Requests {
         let repeated = asked.map_or(0, |asked| self.packets_in(asked.x..x));
         let rest = match una {
             0 => MOST,
-            // Who is not held back by a window has not reached its end, and what the tap does not see is outstanding, too.
-            _ => {
-                let reach = u64::from(self.reach);
-                self.most_packets((reach + reach / 8 + 1).saturating_sub(hi.saturating_sub(una)))
-            }
+            _ => self.most_packets(u64::from(self.reach).saturating_sub(hi.saturating_sub(una))),
         };
         // The timer may have expired before, and all that was sent then been lost.
         let outstanding = if una == 0 { 1 } else { self.packets_in(una..hi.max(una)).max(1) };
@@ -171,12 +167,16 @@ impl Requests {
         let least = u64::from(most.is_some());
         let fit = fit.max(least).min(most.unwrap_or(u64::MAX));
         let rest = rest.max(least).min(fit);
+        // Who is not held back by a window has not reached its end, and what the tap does not see is outstanding, too.
+        let reach = u64::from(self.reach);
+        let beyond = if una > 0 { self.most_packets(reach / 8 + 1).min(fit - rest) } else { 0 };
         let is_asked = match self.acks_seen {
             0 => silent < SHORTEST_TIMEOUT_NS,
             _ => asked_for_it,
         };
         let unanswered = (una == 0).then(|| hi.saturating_sub(self.seq.base));
         self.trouble.tails.add(Tail { hi, most: rest, is_asked, unanswered }, hi - x.min(hi));
+        self.trouble.tails.goes_beyond(beyond);
         let room = fit - rest;
         match asked_for_it {
             // As many as fit: of the tail, it is not known that there was one. Who does not go back repeats what was asked for.
@@ -376,7 +376,11 @@ impl Requests {
             true => trouble.tails.may_be_lost_by_questions(asked, losses, self.counts.packets),
             false => asked,
         };
-        self.counts.lost(Place::Upstream, 0, timed.saturating_add(asked));
+        self.counts.lost(
+            Place::Upstream,
+            0,
+            timed.saturating_add(asked).saturating_add(trouble.tails.beyond()),
+        );
     }
 
     /// At least so many packets were acknowledged and never seen, beside those of the beginning.

@@ -23,6 +23,8 @@ pub(crate) struct Tails {
     /// PSNs of the longest gap, and the most that a sender went back.
     longest_gap: u64,
     farthest: u64,
+    /// Packets that one of them may have beyond all that was ever outstanding.
+    beyond: u64,
 }
 
 /// What was perhaps sent behind the highest PSN, and not seen.
@@ -71,6 +73,15 @@ impl Tails {
             *(if oldest.is_asked { &mut self.asked } else { &mut self.timed }) += most;
         }
         push_last(&mut self.latest, LATEST, tail);
+    }
+
+    /// A tail may be so much longer than what was ever outstanding. Who has been at the end of its window does not go beyond it each time.
+    pub(crate) fn goes_beyond(&mut self, packets: u64) {
+        self.beyond = self.beyond.max(packets);
+    }
+
+    pub(crate) fn beyond(&self) -> u64 {
+        self.beyond
     }
 
     /// So many PSNs were passed over at once.
