@@ -176,7 +176,7 @@ impl Requests {
         };
         let unanswered = (una == 0).then(|| hi.saturating_sub(self.seq.base));
         self.trouble.tails.add(Tail { hi, most: rest, is_asked, unanswered }, hi - x.min(hi));
-        self.trouble.tails.goes_beyond(beyond);
+        self.trouble.tails.goes_beyond(beyond, is_asked);
         let room = fit - rest;
         match asked_for_it {
             // As many as fit: of the tail, it is not known that there was one. Who does not go back repeats what was asked for.
@@ -376,11 +376,7 @@ impl Requests {
             true => trouble.tails.may_be_lost_by_questions(asked, losses, self.counts.packets),
             false => asked,
         };
-        self.counts.lost(
-            Place::Upstream,
-            0,
-            timed.saturating_add(asked).saturating_add(trouble.tails.beyond()),
-        );
+        self.counts.lost(Place::Upstream, 0, timed.saturating_add(asked));
     }
 
     /// At least so many packets were acknowledged and never seen, beside those of the beginning.

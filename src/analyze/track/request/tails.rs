@@ -23,8 +23,8 @@ pub(crate) struct Tails {
     /// PSNs of the longest gap, and the most that a sender went back.
     longest_gap: u64,
     farthest: u64,
-    /// Packets that one of them may have beyond all that was ever outstanding.
-    beyond: u64,
+    /// Packets that one of them may have beyond all that was ever outstanding: where a timer may have expired, and where the sender was asked.
+    beyond: [u64; 2],
 }
 
 /// What was perhaps sent behind the highest PSN, and not seen.
@@ -76,12 +76,9 @@ impl Tails {
     }
 
     /// A tail may be so much longer than what was ever outstanding. Who has been at the end of its window does not go beyond it each time.
-    pub(crate) fn goes_beyond(&mut self, packets: u64) {
-        self.beyond = self.beyond.max(packets);
-    }
-
-    pub(crate) fn beyond(&self) -> u64 {
-        self.beyond
+    pub(crate) fn goes_beyond(&mut self, packets: u64, is_asked: bool) {
+        let beyond = &mut self.beyond[usize::from(is_asked)];
+        *beyond = packets.max(*beyond);
     }
 
     /// So many PSNs were passed over at once.
@@ -94,7 +91,9 @@ impl Tails {
     pub(crate) fn most(&self, hi: u64, reach: u64) -> (u64, u64) {
         let window = Some(reach).filter(|&reach| reach > 0);
         let reach = reach.max(self.farthest);
-        self.latest.iter().fold((self.timed, self.asked), |(timed, asked), tail| {
+        let [timed, asked] = self.beyond;
+        let sums = (self.timed.saturating_add(timed), self.asked.saturating_add(asked));
+        self.latest.iter().fold(sums, |(timed, asked), tail| {
             // Nobody has more outstanding at first than later.
             let window = window.zip(tail.unanswered).map(|(window, had)| window.saturating_sub(had));
             let tail = Tail { most: tail.most.min(window.unwrap_or(u64::MAX)), ..*tail };
