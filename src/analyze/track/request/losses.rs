@@ -175,8 +175,9 @@ impl Requests {
             _ => asked_for_it,
         };
         let unanswered = (una == 0).then(|| hi.saturating_sub(self.seq.base));
-        self.trouble.tails.add(Tail { hi, most: rest, is_asked, unanswered }, hi - x.min(hi));
-        self.trouble.tails.goes_beyond(beyond, is_asked);
+        let tail = Tail { hi, most: rest, is_asked, unanswered };
+        self.trouble.tails.goes_beyond(tail, beyond);
+        self.trouble.tails.add(tail, hi - x.min(hi));
         let room = fit - rest;
         match asked_for_it {
             // As many as fit: of the tail, it is not known that there was one. Who does not go back repeats what was asked for.

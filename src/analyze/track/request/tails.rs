@@ -76,9 +76,11 @@ impl Tails {
     }
 
     /// A tail may be so much longer than what was ever outstanding. Who has been at the end of its window does not go beyond it each time.
-    pub(crate) fn goes_beyond(&mut self, packets: u64, is_asked: bool) {
-        let beyond = &mut self.beyond[usize::from(is_asked)];
+    pub(crate) fn goes_beyond(&mut self, tail: Tail, packets: u64) {
+        let beyond = &mut self.beyond[usize::from(tail.is_asked)];
         *beyond = packets.max(*beyond);
+        let is_new = tail.is_asked && tail.most == 0 && packets > 0;
+        self.questions = self.questions.saturating_add(u32::from(is_new));
     }
 
     /// So many PSNs were passed over at once.
