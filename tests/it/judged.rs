@@ -291,6 +291,14 @@ fn slow_acknowledgements_are_no_loss() {
     assert_eq!(bounds(stream(&report, 0x32, "requests"), "downstream")[0], 0);
 }
 
+/// The same, where the timer ran longer: what is acknowledged before it came again had arrived, and all before it.
+#[test]
+fn acknowledged_before_it_came_again() {
+    let report = judged("acknowledged-before-repeated.pcap");
+    assert!(!findings(&report).contains(&"loss.downstream"), "{:?}", findings(&report));
+    assert_eq!(bounds(stream(&report, 0x32, "requests"), "downstream")[0], 0);
+}
+
 /// Where the requests of the other end pass the tap, so would its answers: who gets none gives up.
 #[test]
 fn gave_up_without_any_answer() {

@@ -1295,6 +1295,10 @@ impl Requests {
             return;
         };
         self.trouble.lacked = None;
+        // Who takes packets in order and has what did not come again yet lacked nothing.
+        if una > self.seq.cur {
+            return;
+        }
         let again = self.seq.ring.get(x).map(|sent| sent.time).filter(|&sent| sent >= since);
         let answers = |sent: i64| self.rtt_min.is_some_and(|rtt| time - sent >= i64::from(rtt) * 3 / 4);
         let has_late = self.trouble.late_behind > 0 || self.counts.of(Class::LateOriginal) > 0;
