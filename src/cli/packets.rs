@@ -99,9 +99,9 @@ impl Packets {
         if format == Format::Parquet && packing != Packing::None {
             bail!("{}: Parquet is compressed inside: leave .gz or .zst away", self.output.display());
         }
-        let named = || self.output.display().to_string();
         let file = output::create(&self.output, Kind::Other, self.force)?;
-        let (file, is_all) = self.write(&traces, first, packing.around(file).with_context(named)?, format)?;
+        let file = packing.around(file).with_context(|| self.output.display().to_string())?;
+        let (file, is_all) = self.write(&traces, first, file, format)?;
         file.finish().and_then(OutFile::keep)?;
         Ok(if is_all { Outcome::Done } else { Outcome::Failed })
     }

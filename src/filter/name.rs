@@ -170,10 +170,10 @@ const EITHER: [(&str, Kind, [&str; 2]); 4] = [
 ];
 
 /// Names for the addresses of a packet, whatever IP it has; in native InfiniBand the GIDs: what tables call `src` and `dst`.
-pub const ADDRESSES: [(&str, [&str; 2], &str); 3] = [
-    ("src", ["src", "sgid"], "ip.src, ipv6.src, grh.sgid"),
-    ("dst", ["dst", "dgid"], "ip.dst, ipv6.dst, grh.dgid"),
-    ("addr", ["", ""], "src, dst"),
+pub const ADDRESSES: [(&str, &[&str], &str); 3] = [
+    ("src", &["src", "sgid"], "ip.src, ipv6.src, grh.sgid"),
+    ("dst", &["dst", "dgid"], "ip.dst, ipv6.dst, grh.dgid"),
+    ("addr", &["src", "sgid", "dst", "dgid"], "src, dst"),
 ];
 
 impl Name {
@@ -343,11 +343,8 @@ fn lookup(text: &str) -> Option<What> {
         return fields(|kind, field| kind == *of && names.contains(&field.name));
     }
     if let Some((_, names, _)) = ADDRESSES.iter().find(|(name, ..)| *name == text) {
-        let is_meant = |field: &Field| match text {
-            "addr" => ADDRESSES.iter().any(|(_, names, _)| names.contains(&field.name)),
-            _ => names.contains(&field.name),
-        };
-        return fields(|kind, field| matches!(kind, Kind::Ipv4 | Kind::Ipv6 | Kind::Grh) && is_meant(field));
+        let is_ip = |kind| matches!(kind, Kind::Ipv4 | Kind::Ipv6 | Kind::Grh);
+        return fields(|kind, field| is_ip(kind) && names.contains(&field.name));
     }
     let plain = text.strip_prefix("infiniband.").unwrap_or(text);
     for text in [text, plain] {

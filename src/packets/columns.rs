@@ -430,10 +430,13 @@ impl Column {
 const fn is_same(a: &str, b: &str) -> bool {
     let (a, b) = (a.as_bytes(), b.as_bytes());
     let mut i = 0;
-    while i < a.len() && a.len() == b.len() && a[i] == b[i] {
+    if a.len() != b.len() {
+        return false;
+    }
+    while i < a.len() && a[i] == b[i] {
         i += 1;
     }
-    i == a.len() && i == b.len()
+    i == a.len()
 }
 
 #[inline]

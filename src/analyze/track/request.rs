@@ -304,8 +304,7 @@ impl Requests {
         config: &TrackConfig,
     ) {
         let (time, bytes) = (facts.time(), facts.payload() as u64);
-        let silent = time - self.seq.last_time;
-        if silent > self.timeout_floor(config) && silent > self.silence_floor(config) {
+        if self.may_hide_timeout(time - self.seq.last_time, config) {
             self.after_silence(facts.ip_id(), ids);
         }
         let x = self.seq.take_expected(facts, frame, self.una);
@@ -451,7 +450,7 @@ impl Requests {
             Class::NewAfterGap | Class::New if step.is_dropped && step.unseen > 0 && self.goes_back() => {
                 self.counts.lost(Place::Upstream, 0, step.unseen.min(self.burst()))
             }
-            Class::NewAfterGap | Class::New if silent <= self.silence_floor(config) => {}
+            Class::NewAfterGap | Class::New if !self.may_hide_timeout(silent, config) => {}
             Class::NewAfterGap | Class::New if step.unseen > 0 => {
                 self.lost_perhaps(1, step.unseen.min(self.burst()))
             }

@@ -5,7 +5,10 @@ use std::io::{self, Write};
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Width, presets};
 
 use super::Options;
-use crate::report::{Severity, clean};
+use crate::{
+    in_order::InOrder,
+    report::{Severity, clean},
+};
 
 /// How text is painted, where the terminal has colours.
 #[derive(Clone, Copy)]
@@ -137,7 +140,7 @@ impl Table {
         let last = self.longest.len().saturating_sub(1);
         let padding = |at: usize| if at == 0 { 2 } else { 1 } + usize::from(at != last);
         let mut order: Vec<usize> = (0..self.longest.len()).collect();
-        order.sort_by_key(|&at| self.longest[at]);
+        order.order_by_key(|&at| self.longest[at]);
         // The least that is left to a column whose words may be broken.
         const LEAST: usize = 8;
         let mut room = width;

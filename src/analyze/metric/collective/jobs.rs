@@ -8,8 +8,7 @@ use super::{
     operations::{LEAST_NS, dividing},
     topology::Shape,
 };
-use crate::in_order::InOrder;
-use crate::report::Topology;
+use crate::{in_order::InOrder, report::Topology};
 
 /// So many operations of a job show that it is one of its own.
 const ENOUGH: usize = 3;

@@ -133,22 +133,17 @@ impl Waits<'_> {
             ends.any(|ends| [host(ends.0), host(ends.1)].contains(&host(end)) && !slow.contains(ends))
         };
         let name = |end: usize| self.ends.names.get(end).cloned();
-        let is_of_an_end = slow.len() > 1 && !(has_fast(sender) && has_fast(receiver));
-        let (rank, peer) = match common {
-            [true, false] if slow.len() > 1 => (name(sender)?, None),
-            [false, true] => (name(receiver)?, None),
-            // Both ways between two: whichever is fast to nobody else.
-            [true, true] if slow.len() > 1 && !has_fast(receiver) && has_fast(sender) => {
-                (name(receiver)?, None)
-            }
-            [true, true] if slow.len() > 1 && !has_fast(sender) && has_fast(receiver) => {
+        let are_several = slow.len() > 1;
+        let (rank, peer) = match (common, [sender, receiver].map(has_fast)) {
+            ([true, false], _) if are_several => (name(sender)?, None),
+            ([false, true], _) => (name(receiver)?, None),
+            // Both ways between two: whichever is fast to nobody else. Where both are, it is the path: elements of the one way go with the data of the other.
+            ([true, true], [true, false]) if are_several => (name(receiver)?, None),
+            ([true, true], [false, true]) if are_several => (name(sender)?, None),
+            ([true, true], [false, false]) if are_several && self.sends_slower(parts, sender, receiver) => {
                 (name(sender)?, None)
             }
-            // Elements of the one way go with the data of the other: a slow path is slow both ways, and its ends are fast to others.
-            [true, true] if is_of_an_end && self.sends_slower(parts, sender, receiver) => {
-                (name(sender)?, None)
-            }
-            [true, true] if is_of_an_end && self.sends_slower(parts, receiver, sender) => {
+            ([true, true], [false, false]) if are_several && self.sends_slower(parts, receiver, sender) => {
                 (name(receiver)?, None)
             }
             _ if cause == CollectiveCause::Recovering && self.lost_elements(part) => {

@@ -105,6 +105,11 @@ impl Owed {
         Owed { longest: late, spans: vec![(late.from, late.to)] }
     }
 
+    /// Adds to what others waited for a host.
+    fn note(all: &mut BTreeMap<usize, Owed>, late: Late) {
+        all.entry(late.host).and_modify(|owed| owed.add(late)).or_insert_with(|| Owed::of(late));
+    }
+
     fn add(&mut self, late: Late) {
         self.spans.push((late.from, late.to));
         if self.longest.ns() < late.ns() {
@@ -250,7 +255,7 @@ impl Waits<'_> {
             let late = turns.beyond(late);
             let short = self.short(self.timed[late.at].connection) / each;
             if late.ns() >= short && late.ns() > 0 {
-                own.entry(late.host).and_modify(|owed| owed.add(late)).or_insert_with(|| Owed::of(late));
+                Owed::note(&mut own, late);
             }
         };
         let complete = self.members.iter().copied().filter(|&at| self.timed[at].is_complete);
@@ -323,7 +328,7 @@ impl Waits<'_> {
             });
         }
         if let Some(late) = began {
-            own.entry(late.host).and_modify(|owed| owed.add(late)).or_insert_with(|| Owed::of(late));
+            Owed::note(&mut own, late);
         }
         let is_long = |owed: &Owed| owed.lost() >= self.short(self.timed[owed.longest.at].connection);
         (path, own.into_values().filter(is_long).max_by_key(Owed::lost))

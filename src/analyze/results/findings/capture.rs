@@ -414,11 +414,11 @@ pub(super) fn without_rdma(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn 
         if encrypted * 2 >= others {
             return;
         }
-        let text = format!("no RDMA packet: {}", NotDecoded::list(capture.not_decoded.iter()));
-        // Where all of it was cut, that is what there is to say, too.
+        // Where all of it was cut, that is, too.
         if capture.hiding().filter(|one| one.is_cut()).map(|one| one.frames).sum::<u64>() == others {
             return;
         }
+        let text = format!("no RDMA packet: {}", NotDecoded::list(capture.not_decoded.iter()));
         let is_all_cut = capture.not_decoded.iter().all(|one| one.is_cut());
         let other: u64 =
             capture.not_decoded.iter().filter(|one| one.is_other_transport()).map(|one| one.frames).sum();

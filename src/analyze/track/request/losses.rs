@@ -41,6 +41,11 @@ impl Requests {
         self.timeout_floor(config).max(timer.unwrap_or(0))
     }
 
+    /// Whether it may have in one that lasted so long. Most packets come without any: of those, no timeout is looked at.
+    pub(super) fn may_hide_timeout(&self, silent: i64, config: &TrackConfig) -> bool {
+        silent > self.timeout_floor(config) && silent > self.silence_floor(config)
+    }
+
     /// A timeout shows how long the timer takes: silences are counted anew from here on.
     pub(super) fn sort_silences_from_here(&mut self) {
         let is_known =
