@@ -9,6 +9,7 @@ mod reads;
 mod recovery;
 mod run;
 mod stats;
+mod suspect;
 mod tails;
 mod tries;
 
