@@ -557,6 +557,20 @@ fn nothing_is_guessed_of_hosts_without_a_tap() {
     }
 }
 
+/// Several rails of a host: its tap sees a part of the network for each, and they have no end in common.
+#[test]
+fn nothing_is_guessed_of_hosts_without_a_tap_on_several_rails() {
+    let late = "[[fault]]\nwhat = \"late_rank\"\nrank = 6\nby = \"500us\"";
+    let text = format!("algorithm = \"ring\"\nranks = 8\nrails = 2\nchannels = 2\n{late}");
+    let some = report(&played(&text), 5).expect("it is found");
+    assert_eq!(format!("{:?}", some.topology), "Unknown");
+    let named: Vec<_> = some.operations.iter().flatten().filter_map(|one| one.straggler.as_deref()).collect();
+    assert!(named.is_empty(), "{named:?}");
+    let all = report(&played(&text), 8).expect("it is found");
+    let is_it = |name: &str| name.ends_with(".0.7");
+    assert!(all.operations.iter().flatten().all(|one| one.straggler.as_deref().is_some_and(is_it)));
+}
+
 /// Others that were asked by the late host alone begin late with it: they only answered. Its own tap shows that.
 #[test]
 fn a_late_host_is_named_by_its_own_tap() {

@@ -66,13 +66,7 @@ impl Shape {
         for (sender, receiver) in connections {
             *edges.entry((self.host_of(sender), self.host_of(receiver))).or_insert(0) += 1;
         }
-        let mut part_of: BTreeMap<usize, usize> = BTreeMap::new();
-        for &(from, to) in edges.keys() {
-            let known = [from, to].map(|host| part_of.get(&host).copied().unwrap_or(host));
-            let (joined, part) = (known[0].max(known[1]), known[0].min(known[1]));
-            part_of.extend([(from, part), (to, part)]);
-            part_of.values_mut().filter(|of| **of == joined).for_each(|of| *of = part);
-        }
+        let part_of = joined(edges.keys().copied());
         let mut parts: BTreeMap<usize, Part> = BTreeMap::new();
         for (&(from, to), &connections) in &edges {
             let next = &mut parts.entry(part_of[&from]).or_default().next;
@@ -310,24 +304,46 @@ impl Forests {
     }
 }
 
-/// Hosts that have no tap, where each tap is at a host: all that it saw first is from or to one. What they do with others that have none is not there.
+/// The part that each is in of those that are joined, by its smallest member.
+fn joined(edges: impl Iterator<Item = (usize, usize)>) -> BTreeMap<usize, usize> {
+    let mut part_of: BTreeMap<usize, usize> = BTreeMap::new();
+    for (from, to) in edges {
+        let known = [from, to].map(|host| part_of.get(&host).copied().unwrap_or(host));
+        let (joined, part) = (known[0].max(known[1]), known[0].min(known[1]));
+        part_of.extend([(from, part), (to, part)]);
+        part_of.values_mut().filter(|of| **of == joined).for_each(|of| *of = part);
+    }
+    part_of
+}
+
+/// Hosts that have no tap, where each tap is at a host: all that it saw first is from or to one, on each rail. What they do with others that have none is not
+/// there.
 fn half_seen(all: &Collectives, ends: &Ends, host_of: &[usize]) -> BTreeSet<usize> {
-    let mut at_tap: BTreeMap<u16, BTreeSet<usize>> = BTreeMap::new();
+    let mut at_tap: BTreeMap<u16, BTreeSet<(usize, usize)>> = BTreeMap::new();
     let mut hosts: BTreeSet<usize> = BTreeSet::new();
     for (connection, &(sender, receiver)) in &ends.of {
-        let here = [host_of[sender], host_of[receiver]];
-        hosts.extend(here);
+        let here = (host_of[sender], host_of[receiver]);
+        hosts.extend([here.0, here.1]);
         let Some(of) = all.connections.get(*connection) else { continue };
         for &way in of.data_ways.iter().chain(&of.cts_ways) {
-            let Some(way) = all.ways.get(way as usize) else { continue };
-            let common = at_tap.entry(way.vantage >> 8).or_insert_with(|| here.into());
-            common.retain(|host| here.contains(host));
+            if let Some(way) = all.ways.get(way as usize) {
+                at_tap.entry(way.vantage >> 8).or_default().insert(here);
+            }
         }
     }
-    if at_tap.values().any(BTreeSet::is_empty) {
-        return BTreeSet::new();
+    let mut seen: BTreeSet<usize> = BTreeSet::new();
+    for pairs in at_tap.into_values() {
+        let rail_of = joined(pairs.iter().copied());
+        let mut rails: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+        for (from, to) in pairs {
+            let common = rails.entry(rail_of[&from]).or_insert_with(|| [from, to].into());
+            common.retain(|host| [from, to].contains(host));
+        }
+        if rails.values().any(BTreeSet::is_empty) {
+            return BTreeSet::new();
+        }
+        seen.extend(rails.into_values().flatten());
     }
-    let seen: BTreeSet<usize> = at_tap.into_values().flatten().collect();
     hosts.difference(&seen).copied().collect()
 }
 
