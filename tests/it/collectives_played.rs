@@ -8,7 +8,7 @@ use rdmawire::{
     dissect::Link,
     logs::Log,
     opcode::Opcode,
-    report::{Collectives, Topology},
+    report::{CollectiveCause, Collectives, Topology},
     sim::collective::{Collective, Played, play},
 };
 
@@ -342,6 +342,27 @@ fn slow_adapters_and_held_answers_are_told_from_paths() {
         assert!(played.truth.operations[2].cost_ns * 20 > played.truth.operations[2].lasted_ns);
         let host = |address: &str| address.rsplit('.').next().map(str::to_owned);
         assert_eq!(one.straggler.as_deref().and_then(host), host(address), "{one:?}\n{text}");
+    }
+}
+
+/// Data that waits behind a pause is paused until all before it has left; so are acknowledgements. What comes again since the pause outlasts a timer was not lost.
+#[test]
+fn what_a_pause_holds_back_is_paused_and_not_lost() {
+    let paused = |rank: u32, by: &str, at: &str| {
+        format!("[[fault]]\nwhat = \"paused_link\"\nrank = {rank}\nby = {by:?}\nat = {at:?}\noperation = 1")
+    };
+    let pairs = "algorithm = \"pairs\"\nchannels = 2\nqueue_pairs = 4\nsize = \"256KiB\"\nahead = 4";
+    for (text, ranks, address) in [
+        (format!("algorithm = \"ring\"\nchannels = 2\n{}", paused(0, "1ms", "0us")), 2, "10.0.0.1"),
+        (format!("{pairs}\n{}", paused(2, "1ms", "20us")), 6, "10.0.0.3"),
+        (format!("algorithm = \"all_to_all\"\nchannels = 4\n{}", paused(4, "300us", "0us")), 8, "10.0.0.5"),
+    ] {
+        let (_, found) = check(&text, ranks);
+        let (paused, recovering) = (found.time.paused_ns, found.time.recovering_ns);
+        assert!(paused > 0 && recovering * 50 <= found.time.lasted_ns, "{:?}\n{text}", found.time);
+        let one = &found.operations.as_ref().unwrap()[1];
+        let named = (one.straggler.as_deref(), one.cause);
+        assert_eq!(named, (Some(address), Some(CollectiveCause::Paused)), "{one:?}\n{text}");
     }
 }
 

@@ -63,7 +63,7 @@ pub struct TrueRequest {
     pub sender_late_ns: u64,
     /// The rest.
     pub network_ns: u64,
-    /// Of network, the adapter was stopped, and had packets of it.
+    /// Of network, the sender's adapter was stopped, and had packets of it; or the receiver's, and had its acknowledgement.
     pub paused_ns: u64,
     /// Of network, a packet of its queue pairs was lost and not sent again yet.
     pub recovering_ns: u64,

@@ -52,6 +52,8 @@ pub(super) struct Timed {
     pub(super) asking_ns: u64,
     /// Of its time, until its element was retransmitted, which the path of data the other way had lost.
     pub(super) lost_cts_ns: u64,
+    /// Of its time paused, how long its last acknowledgement waited for the receiver's adapter, which was paused.
+    pub(super) held_answer_ns: u64,
     /// Its time in parts.
     pub(super) pieces: Vec<Piece>,
 }
@@ -128,6 +130,7 @@ impl Timed {
             time: RequestTime::default(),
             asking_ns: 0,
             lost_cts_ns: 0,
+            held_answer_ns: 0,
             pieces: Vec::new(),
         }
     }
@@ -152,6 +155,7 @@ impl Timed {
         // What went before the data.
         let ways: Vec<&Way> = request_ways(all, request);
         let (mut asking, mut held, mut lost_cts) = ((begin, begin), Vec::new(), 0);
+        self.answers_first(all, network, request);
         let mut known: Vec<Piece> = Vec::new();
         match (self.cts, self.asked) {
             (Some(cts), Some(asked)) => {
@@ -160,8 +164,10 @@ impl Timed {
                 let granted = had.clamp(cts, first);
                 let asked = asked.clamp(cts, granted);
                 lost_cts = asked.saturating_sub(cts);
-                held = self.held(all, network, (asked, first));
-                let ready = held.first().map_or(first, |(from, _)| *from).min(self.queued.unwrap_or(first));
+                // Behind a pause, an adapter sends one after the other what waited for it.
+                let queued = self.queued.unwrap_or(first).clamp(asked, first);
+                held = self.held(all, network, (asked, queued));
+                let ready = held.first().map_or(queued, |(from, _)| *from);
                 // Its data was on its way to the tap.
                 let flight = of.flight(all);
                 let had = had.saturating_sub(flight).clamp(cts, first);
@@ -191,7 +197,16 @@ impl Timed {
         self.asking_ns = ns_between(asking.0, asking.1).saturating_sub(ns(usual));
         recovering.extend(union(recoveries(), (first, end)));
         let in_data = self.pauses(all, network, &ways, (first, end));
-        let paused = union(in_data.into_iter().chain(held), (begin, end));
+        // What is retransmitted as soon as a pause is over had waited for that.
+        let again = ways.iter().flat_map(|way| {
+            let of = way.recoveries.partition_point(|&(_, to)| to <= begin);
+            let of = way.recoveries[of..].iter().take_while(|&&(_, to)| to <= end);
+            of.flat_map(|&span| all.held_back(network, way, span))
+        });
+        let sent_or_held = union(in_data.into_iter().chain(held).chain(again), (begin, end));
+        let answers = self.held_answers(all, network, &ways);
+        let paused = union(sent_or_held.iter().chain(&answers).copied(), (begin, end));
+        self.held_answer_ns = ns(total(&paused) - total(&sent_or_held));
         let recovering_only = total(&recovering).saturating_sub(overlap(&recovering, &paused));
         time.paused_ns = ns(total(&paused));
         self.lost_cts_ns = ns(lost_cts);
@@ -268,26 +283,35 @@ impl Timed {
             .unwrap_or_else(|| asked.saturating_add(of.round_trip_to_sender(all).unwrap_or(0)))
     }
 
-    /// Pauses that held back the first packet: it came as soon as the last of them was over.
-    fn held(&self, all: &Collectives, network: &Network, (from, to): (i64, i64)) -> Vec<(i64, i64)> {
-        if all.pauses.is_empty() {
-            return Vec::new();
+    /// The first transmission of an element was answered, and not the last one, where a tap at the sender saw it; or where the sender was paused when it came again: nothing could answer
+    /// it before.
+    fn answers_first(&mut self, all: &Collectives, network: &Network, request: &Request) {
+        let (Some(cts), Some(asked)) = (self.cts, self.asked) else { return };
+        if asked <= cts {
+            return;
         }
+        let has_arrived = request.cts.as_ref().and_then(|cts| cts.arrived).is_some_and(|at| at < asked);
+        let held = self.first.map_or_else(Vec::new, |first| self.held(all, network, (cts, first)));
+        if has_arrived || held.iter().any(|&(from, to)| from < asked && asked <= to.saturating_add(SOON_NS)) {
+            self.asked = Some(cts);
+        }
+    }
+
+    /// Pauses that held back the first packet.
+    fn held(&self, all: &Collectives, network: &Network, within: (i64, i64)) -> Vec<(i64, i64)> {
         let first = all.connections[self.connection].requests.get(self.request).and_then(|request| {
             all.chunks_of(request).min_by_key(|chunk| chunk.first.1).map(|chunk| chunk.way)
         });
-        let Some(way) = first.and_then(|way| all.ways.get(way as usize)) else { return Vec::new() };
-        let priority = network.priorities.of(way.path_tag);
-        let acts = |pause: &&Paused| {
-            pause.interface == way.vantage >> 8
-                && pause.priority.is_none_or(|paused| paused == priority)
-                && pause.start_ns < to
-                && pause.end_ns > from
-        };
-        let spans = all.pauses.iter().filter(acts).map(|pause| (pause.start_ns, pause.end_ns));
-        let spans = union(spans, (from, to));
-        let ended = spans.last().map(|(_, end)| to.saturating_sub(*end));
-        if ended.is_some_and(|since| since <= SOON_NS) { spans } else { Vec::new() }
+        let way = first.and_then(|way| all.ways.get(way as usize));
+        way.map_or_else(Vec::new, |way| all.held_back(network, way, within))
+    }
+
+    /// Pauses that held back the acknowledgement of the last packet.
+    fn held_answers(&self, all: &Collectives, network: &Network, ways: &[&Way]) -> Vec<(i64, i64)> {
+        let Some((last, to)) = self.last.zip(self.acknowledged) else { return Vec::new() };
+        let back = ways.iter().filter_map(|way| all.ways.get(way.peer? as usize));
+        let held: Vec<_> = back.map(|way| all.held_back(network, way, (last, to))).collect();
+        union(held.into_iter().flatten(), (last, to))
     }
 
     /// Times in pauses in which its sender was silent.
@@ -334,6 +358,24 @@ impl Connection {
 }
 
 impl Collectives {
+    /// Pauses that held back what was sent on a way since a time: it came as soon as the last of them was over.
+    fn held_back(&self, network: &Network, way: &Way, (from, to): (i64, i64)) -> Vec<(i64, i64)> {
+        if self.pauses.is_empty() {
+            return Vec::new();
+        }
+        let priority = network.priorities.of(way.path_tag);
+        let acts = |pause: &&Paused| {
+            pause.interface == way.vantage >> 8
+                && pause.priority.is_none_or(|paused| paused == priority)
+                && pause.start_ns < to
+                && pause.end_ns > from
+        };
+        let spans = self.pauses.iter().filter(acts).map(|pause| (pause.start_ns, pause.end_ns));
+        let spans = union(spans, (from, to));
+        let ended = spans.last().map(|(_, end)| to.saturating_sub(*end));
+        if ended.is_some_and(|since| since <= SOON_NS) { spans } else { Vec::new() }
+    }
+
     /// Whether packets were seen from the sender to the receiver of a connection.
     pub(super) fn is_forward_seen(&self, of: &Connection) -> bool {
         let Some(cts) = of.cts_ways.first().and_then(|&way| self.ways.get(way as usize)) else { return true };

@@ -228,8 +228,10 @@ impl Part {
     /// What it lost on the network, where it was so much slower than it should be.
     pub(super) fn lost(&self, timed: &[Timed], slow: u64) -> Lost {
         let mut lost = Lost { slow, ..Lost::default() };
-        for time in self.members.iter().map(|&at| &timed[at].time) {
-            lost.paused = lost.paused.saturating_add(time.paused_ns);
+        for one in self.members.iter().map(|&at| &timed[at]) {
+            let time = &one.time;
+            // What held back answers is of the host that could not send them.
+            lost.paused = lost.paused.saturating_add(time.paused_ns.saturating_sub(one.held_answer_ns));
             lost.recovering = lost.recovering.saturating_add(time.recovering_ns);
             lost.is_throttled |= time.throttled_ns.unwrap_or(0) > 0;
         }

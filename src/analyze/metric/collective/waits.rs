@@ -165,9 +165,8 @@ impl Waits<'_> {
                 Some(speed) => self.excess(part, (speed, round_trip)),
                 None => part.slow(&paces),
             };
-            let held = part.members.iter().map(|&at| self.held_answer(at)).fold(0, u64::saturating_add);
             let unlike = unlike.saturating_mul(part.members.len() as u64);
-            part.lost(self.timed, slow.saturating_sub(held).saturating_sub(unlike))
+            part.lost(self.timed, slow.saturating_sub(unlike))
         };
         let all: BTreeMap<usize, Lost> =
             parts.iter().map(|(&connection, part)| (connection, lost(part))).collect();
@@ -263,9 +262,9 @@ impl Waits<'_> {
         while let Some(at) = next.filter(|&at| path.len() < MOST_STEPS && path.insert(at)) {
             let one = &self.timed[at];
             let Some(&(sender, receiver)) = self.ends.of.get(&one.connection) else { break };
-            let (held, to) = (self.held_answer(at), one.end);
-            if held > 0 {
-                let from = to.saturating_sub_unsigned(held);
+            // An acknowledgement that its receiver's adapter could not send, as it was paused.
+            if one.held_answer_ns > 0 {
+                let (from, to) = (one.end.saturating_sub_unsigned(one.held_answer_ns), one.end);
                 add(Late { at, host: receiver, is_sender: false, from, to });
             }
             let [by_receiver, by_sender] =
@@ -357,18 +356,6 @@ impl Waits<'_> {
         let here = self.all.pauses.iter().filter(|pause| pause.interface == way.vantage >> 8);
         let spans = union(here.map(|pause| (pause.start_ns, pause.end_ns)), (late.from, late.to));
         length(&spans)
-    }
-
-    /// For how much of the time from its last packet to its end a request waited for an acknowledgement that the receiver's adapter could not
-    /// send, as it was paused.
-    fn held_answer(&self, at: usize) -> u64 {
-        let one = &self.timed[at];
-        match (one.last, self.ends.of.get(&one.connection)) {
-            (Some(last), Some(&(_, host))) if one.is_complete && !self.all.pauses.is_empty() => {
-                self.paused(&Late { at, host, is_sender: false, from: last, to: one.end })
-            }
-            _ => 0,
-        }
     }
 
     /// The host that was late without waiting for anybody, and how long: on that of its connections that waited longest.

@@ -2,6 +2,9 @@
 
 use super::{super::frames, *};
 
+/// What was held back by a pause leaves so soon after it.
+const AT_ONCE_NS: u64 = 5_000;
+
 impl Play<'_> {
     pub(super) fn truth(&self) -> Truth {
         let mut truth = Truth { schema: "rdmawire.collective-truth/1", ..Truth::default() };
@@ -101,12 +104,18 @@ impl Play<'_> {
         let connection = &self.connections[at];
         let sends = (ready.max(granted).max(begin), one.last.unwrap_or(end).max(begin));
         let adapter = self.ways[connection.ways[0] as usize].src;
-        let paused = within(&self.adapters[adapter as usize].pauses, sends);
+        let mut paused = within(&self.adapters[adapter as usize].pauses, sends);
+        // The acknowledgement left as soon as its adapter could send.
+        let back = &self.ways[self.ways[connection.ways[0] as usize].back as usize];
+        let held = within(&self.adapters[back.src as usize].pauses, (sends.1, end));
+        if held.last().is_some_and(|&(_, over)| end - over <= AT_ONCE_NS) {
+            paused = within(&[paused, held].concat(), (begin, end));
+        }
         let own = self.ways_of(at, n).into_iter();
         let recoveries: Vec<(u64, u64)> =
             own.flat_map(|way| self.ways[way as usize].recoveries.iter().copied()).collect();
         let mut recovering = within(&recoveries, (asked.max(ready).max(begin), end));
-        let elements = &self.ways[self.ways[connection.ways[0] as usize].back as usize].recoveries;
+        let elements = &back.recoveries;
         recovering.extend(within(elements, (cts.clamp(begin, end), asked)));
         let recovering = within(&recovering, (begin, end));
         row.paused_ns = total(&paused);
