@@ -315,9 +315,9 @@ impl Forests {
     }
 }
 
-/// Hosts that have no tap, where each tap is at a host: all that it saw first is from or to one. What they do with others that have none is not there.
+/// Hosts that have no tap, where each tap is at a host: all that it saw first on a rail is from or to one adapter. What they do with others that have none is not there.
 fn half_seen(all: &Collectives, ends: &Ends, host_of: &[usize]) -> BTreeSet<usize> {
-    let mut at_tap: BTreeMap<u16, BTreeSet<usize>> = BTreeMap::new();
+    let mut at_tap: BTreeMap<u16, BTreeSet<[usize; 2]>> = BTreeMap::new();
     let mut hosts: BTreeSet<usize> = BTreeSet::new();
     for (connection, &(sender, receiver)) in &ends.of {
         let here = [host_of[sender], host_of[receiver]];
@@ -325,15 +325,35 @@ fn half_seen(all: &Collectives, ends: &Ends, host_of: &[usize]) -> BTreeSet<usiz
         let Some(of) = all.connections.get(*connection) else { continue };
         for &way in of.data_ways.iter().chain(&of.cts_ways) {
             let Some(way) = all.ways.get(way as usize) else { continue };
-            let common = at_tap.entry(way.vantage >> 8).or_insert_with(|| here.into());
-            common.retain(|host| here.contains(host));
+            at_tap.entry(way.vantage >> 8).or_default().insert([here[0].min(here[1]), here[0].max(here[1])]);
         }
     }
-    if at_tap.values().any(BTreeSet::is_empty) {
-        return BTreeSet::new();
+    let mut seen: BTreeSet<usize> = BTreeSet::new();
+    for pairs in at_tap.into_values() {
+        for rail in rails(pairs) {
+            let mut common: BTreeSet<usize> = rail.iter().flatten().copied().collect();
+            common.retain(|host| rail.iter().all(|pair| pair.contains(host)));
+            if common.is_empty() {
+                return BTreeSet::new();
+            }
+            seen.append(&mut common);
+        }
     }
-    let seen: BTreeSet<usize> = at_tap.into_values().flatten().collect();
     hosts.difference(&seen).copied().collect()
+}
+
+/// Pairs of endpoints that belong together: those of one adapter share that, and have nothing in common with those of another one.
+fn rails(pairs: BTreeSet<[usize; 2]>) -> Vec<Vec<[usize; 2]>> {
+    let mut rails: Vec<Vec<[usize; 2]>> = Vec::new();
+    for pair in pairs {
+        let is_of = |rail: &Vec<[usize; 2]>| rail.iter().flatten().any(|end| pair.contains(end));
+        let (mut own, others): (Vec<_>, Vec<_>) = rails.into_iter().partition(is_of);
+        rails = others;
+        let mut joined: Vec<[usize; 2]> = own.drain(..).flatten().collect();
+        joined.push(pair);
+        rails.push(joined);
+    }
+    rails
 }
 
 /// The tap of each endpoint: where its packets were seen first, if that tells hosts apart, as adapters of one host send nothing to each other. Without it,
