@@ -40,3 +40,28 @@ fn a_long_message_alone_is_no_turn() {
     // Whoever comes then was not ready before: it would have had its turn.
     assert_eq!(queue.pass((1, 64 * PACKET_NS), (4096, true)), 63 * PACKET_NS);
 }
+
+#[test]
+fn short_last_packets_do_not_make_an_adapter_faster_than_it_is() {
+    // Taps that note when packets end.
+    let (mut queue, mut now) = (Queue::default(), 0);
+    for message in 0..8 {
+        for (payload, goes_on) in [(4096, true), (4096, true), (2048, false)] {
+            now += PACKET_NS * i64::from(payload) / 4096;
+            queue.pass((message % 2, now), (payload, goes_on));
+        }
+    }
+    // It waited for one message of each: all packets follow each other.
+    now += PACKET_NS;
+    assert_eq!(now - queue.pass((2, now), (4096, true)), 5 * PACKET_NS);
+}
+
+#[test]
+fn an_adapter_that_had_nothing_more_to_send_is_not_slow() {
+    let (mut queue, mut now) = (Queue::default(), 0);
+    for way in 0..4 {
+        now += 50 * PACKET_NS;
+        queue.pass((way, now), (4096, false));
+    }
+    assert_eq!(queue.pass((4, now + 50 * PACKET_NS), (4096, false)), now + 50 * PACKET_NS);
+}

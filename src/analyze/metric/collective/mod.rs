@@ -529,6 +529,10 @@ impl Collectives {
         way.mtu = way.mtu.max(if is_only { 0 } else { packet.payload() });
         way.is_cut |= goes_on.is_some();
         let before = way.chunks.back().and_then(|&before| self.chunks.get(before as usize));
+        // Acknowledgements of elements may have another class than the data.
+        if way.chunks.is_empty() {
+            way.path_tag = packet.path_tag();
+        }
         way.is_mixed |= before.is_some_and(|before| psn_distance(psn, before.psn) < 0);
         let last_psn = psn_after(psn, packets - 1);
         way.add_chunk(chunk, goes_on.is_none().then_some(last_psn));

@@ -11,6 +11,8 @@ use crate::report::{CollectiveCause, Topology};
 
 /// Requests of an operation that are compared with each other, at most.
 const MOST_COMPARED: usize = 2048;
+/// So many are enough to tell what is usual from chance.
+const SEVERAL: usize = 3;
 /// A request of so many bytes shows how fast a link is.
 const ENOUGH_BYTES: u64 = 16 << 10;
 
@@ -93,6 +95,32 @@ impl Waits<'_> {
         all.iter().any(|(other, lost)| is_apart(other) && lost.slow.saturating_mul(2) >= slow)
     }
 
+    /// Whether this connection, and all that are about as slow, took longer than each of the others that have as many requests and bytes: with several others by a
+    /// quarter; with fewer, by as long again for several requests. Then it is no chance, however short it was.
+    pub(super) fn is_apart(
+        &self,
+        parts: &BTreeMap<usize, Part>,
+        all: &BTreeMap<usize, Lost>,
+        connection: usize,
+    ) -> bool {
+        let (Some(own), Some(part)) = (all.get(&connection), parts.get(&connection)) else { return false };
+        let alike = || {
+            let is_like =
+                |other: &Part| other.bytes == part.bytes && other.members.len() == part.members.len();
+            parts.iter().filter(move |(_, other)| is_like(other))
+        };
+        let is_slow = |of: &usize| all.get(of).is_some_and(|other| other.slow.saturating_mul(2) >= own.slow);
+        let (others, slow) = (
+            || alike().filter(|(of, _)| !is_slow(of)).map(|(_, other)| other.transfer),
+            alike().filter(|(of, _)| is_slow(of)).map(|(_, other)| other.transfer).min(),
+        );
+        let (Some(longest), Some(slow)) = (others().max(), slow) else { return false };
+        match others().count() {
+            SEVERAL.. => slow.saturating_mul(4) >= longest.saturating_mul(5),
+            _ => part.members.len() >= SEVERAL && slow >= longest.saturating_mul(2),
+        }
+    }
+
     /// A path; or one of its ends, where that is what all slow paths have in common.
     pub(super) fn slow_path(
         &self,
@@ -128,9 +156,12 @@ impl Waits<'_> {
         let is_common =
             |end: usize| slow.iter().all(|&(from, to)| [host(from), host(to)].contains(&host(end)));
         let common = [sender, receiver].map(is_common);
+        // Other adapters of its host say nothing of an adapter.
+        let adapters: BTreeSet<usize> = slow.iter().flat_map(|&(from, to)| [from, to]).collect();
         let has_fast = |end: usize| {
             let mut ends = parts.keys().filter_map(|connection| self.ends.of.get(connection));
-            ends.any(|ends| [host(ends.0), host(ends.1)].contains(&host(end)) && !slow.contains(ends))
+            let is_there = |other: usize| host(other) == host(end) && adapters.contains(&other);
+            ends.any(|ends| (is_there(ends.0) || is_there(ends.1)) && !slow.contains(ends))
         };
         let name = |end: usize| self.ends.names.get(end).cloned();
         let are_several = slow.len() > 1;
@@ -140,10 +171,14 @@ impl Waits<'_> {
             // Both ways between two: whichever is fast to nobody else. Where both are, it is the path: elements of the one way go with the data of the other.
             ([true, true], [true, false]) if are_several => (name(receiver)?, None),
             ([true, true], [false, true]) if are_several => (name(sender)?, None),
-            ([true, true], [false, false]) if are_several && self.sends_slower(parts, sender, receiver) => {
+            ([true, true], [false, false])
+                if are_several && self.sends_slower(parts, &adapters, sender, receiver) =>
+            {
                 (name(sender)?, None)
             }
-            ([true, true], [false, false]) if are_several && self.sends_slower(parts, receiver, sender) => {
+            ([true, true], [false, false])
+                if are_several && self.sends_slower(parts, &adapters, receiver, sender) =>
+            {
                 (name(receiver)?, None)
             }
             _ if cause == CollectiveCause::Recovering && self.lost_elements(part) => {
@@ -164,11 +199,21 @@ impl Waits<'_> {
     }
 
     /// Whether the data of one host left it much slower than that of another one, byte by byte: then its own adapter is slow.
-    fn sends_slower(&self, parts: &BTreeMap<usize, Part>, slow: usize, fast: usize) -> bool {
+    /// Of these adapters only.
+    fn sends_slower(
+        &self,
+        parts: &BTreeMap<usize, Part>,
+        adapters: &BTreeSet<usize>,
+        slow: usize,
+        fast: usize,
+    ) -> bool {
         let of = |end: usize| {
             let is_its = |(connection, _): &(&usize, &Part)| {
-                let sender = self.ends.of.get(connection).map(|(sender, _)| self.shape.host_of(*sender));
-                sender == Some(self.shape.host_of(end))
+                self.ends.of.get(connection).is_some_and(|(sender, receiver)| {
+                    adapters.contains(sender)
+                        && adapters.contains(receiver)
+                        && self.shape.host_of(*sender) == self.shape.host_of(end)
+                })
             };
             parts.iter().filter(is_its).fold((0u128, 0u128), |(sending, bytes), (_, part)| {
                 (sending + u128::from(part.sending), bytes + u128::from(part.bytes))

@@ -39,10 +39,13 @@ struct Queue {
     recent: VecDeque<Turn>,
     /// The newest of them, behind these.
     last: Option<Turn>,
-    /// When the last packet with much payload was there.
-    large: Option<i64>,
-    /// The shortest time from such a packet to the next such one: taps note when packets begin, or when they end, and then a short one comes at once
-    /// behind a long one.
+    /// The largest payload, and the last packet with much: its time and payload.
+    largest: u32,
+    large: Option<(i64, u32)>,
+    /// The shortest time between two such packets, for its bytes: those of the first one, where taps note when packets begin, or of the second one, where they
+    /// note when packets end.
+    quickest: [(i64, u32); 2],
+    /// What the largest takes at that speed. Packets of unlike sizes make it too short by those bytes that are not meant, so the longer one of both is it.
     pace: Option<i64>,
     /// Packets that a queue pair sends in its turn, where others have more to send: the number that was seen most, and how much more often than others.
     burst: (u32, u32),
@@ -124,11 +127,28 @@ impl Queue {
         if payload < LARGE {
             return;
         }
-        if let Some(before) = self.large.replace(time)
+        // Of an adapter that had nothing more to send, the time to the next packet says nothing.
+        let had_more = self.last.is_some_and(|last| last.goes_on);
+        if let Some((before, bytes)) = self.large.replace((time, payload))
+            && had_more
             && time > before
         {
             let apart = time.saturating_sub(before);
-            self.pace = Some(self.pace.map_or(apart, |pace| pace.min(apart)));
+            let is_quicker = |(known, of): (i64, u32), bytes: u32| {
+                of == 0 || apart.saturating_mul(of.into()) < known.saturating_mul(bytes.into())
+            };
+            let [first, second] = self.quickest;
+            if payload > self.largest || is_quicker(first, bytes) || is_quicker(second, payload) {
+                self.largest = self.largest.max(bytes).max(payload);
+                for (known, bytes) in self.quickest.iter_mut().zip([bytes, payload]) {
+                    if is_quicker(*known, bytes) {
+                        *known = (apart, bytes);
+                    }
+                }
+                let whole =
+                    |(time, of): (i64, u32)| time.saturating_mul(self.largest.into()) / i64::from(of.max(1));
+                self.pace = self.quickest.into_iter().map(whole).max();
+            }
         }
     }
 

@@ -102,7 +102,12 @@ impl Shape {
 
     /// The ring, tree, all to all or pair that an endpoint is in.
     pub(super) fn part_of(&self, end: usize) -> Option<usize> {
-        self.part_of.get(&self.host_of(end)).copied()
+        self.part_of_host(self.host_of(end))
+    }
+
+    /// The same of a host.
+    pub(super) fn part_of_host(&self, host: usize) -> Option<usize> {
+        self.part_of.get(&host).copied()
     }
 
     /// The host of an endpoint, by its place in the list of names: the endpoint itself, where hosts are not known.

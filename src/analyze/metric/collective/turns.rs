@@ -152,7 +152,7 @@ impl Waits<'_> {
         let is_slow = |&&(connection, host, least): &&(usize, usize, u64)| {
             let others = || all.iter().filter(|(_, other, _)| *other != host);
             let as_slow = others().filter(|(.., other)| other.saturating_mul(2) >= least).count();
-            least > 0 && least >= self.short(connection) && 2 * as_slow < others().count()
+            least > 0 && least >= self.least(connection) && 2 * as_slow < others().count()
         };
         all.iter().filter(is_slow).map(|&(connection, _, least)| (connection, least)).collect()
     }
@@ -247,7 +247,8 @@ impl Waits<'_> {
         let step = is_sender.then(|| self.step_before(turns, arrivals, (at, host), to)).flatten();
         let step = step.map(|(arrived, _)| arrived);
         let Some(had) = step.or_else(|| latest(false).into_iter().chain(passed).max()) else {
-            return is_first.then(since);
+            // In rounds, the first one is unlike others: these need what the round before took.
+            return (is_first && !self.takes_turns).then(since);
         };
         let asked = if is_sender { to.saturating_sub_unsigned(waited) } else { had };
         Some(ns_between(had.max(asked), to))

@@ -50,8 +50,9 @@ pub(super) struct Waits<'a> {
     pub(super) sends: BTreeMap<usize, Vec<(i64, i64)>>,
     /// Bytes in a second that a link carries.
     pub(super) speed: Option<u64>,
-    /// When the operation begins.
+    /// When the operation begins, and how long it took.
     pub(super) start: i64,
+    pub(super) lasted: u64,
     /// How much longer it took than the shortest of those with as many requests and bytes.
     pub(super) longer: u64,
     /// The same, than most of those that lost nothing; `None` where there are none.
@@ -147,15 +148,16 @@ impl Waits<'_> {
         let paces = self.usual.in_operation(&parts, paths.len() == 1);
         let arrivals = self.arrivals();
         let turns = self.turns(&parts, &arrivals);
-        let (on_path, own) = self.critical(&arrivals, &turns);
+        let (on_path, own, mut rivals) = self.critical(&arrivals, &turns);
         // In a tree, others may wait longer than anybody waits for them.
         let only = (self.shape.topology == Topology::Tree && self.shape.are_all_seen).then_some(&on_path);
         // Where hosts take turns, waits begin with the operation, not with the turn before: only what its end waited for tells.
         let latest = match self.takes_turns {
             true => None,
-            false => self.latest_host((&parts, &arrivals, &turns), only),
+            false => self.latest_host((&parts, &arrivals, &turns), only, &mut rivals),
         };
         let host = latest.into_iter().chain(own).max_by_key(Owed::lost);
+        let host = host.filter(|owed| self.stands_out(owed, &rivals, lasted));
         let speed = self.speed.filter(|_| self.shape.are_all_seen && !paces.is_even);
         let round_trip = self.round_trip();
         // Answers to what leaves a host with a tap come a round trip later, those of what arrives there at once.
@@ -179,7 +181,12 @@ impl Waits<'_> {
         let worth = |(lost, connection): &(Lost, usize)| match speed.is_some() && is_by_pace(lost) {
             // The acknowledgements of small requests wait for each other: some round trips say nothing of a path. Those that are usual: a slow path
             // has longer ones.
-            _ if is_by_pace(lost) && lost.slow < round_trip.saturating_mul(ROUND_TRIPS) => false,
+            _ if is_by_pace(lost)
+                && lost.slow < round_trip.saturating_mul(ROUND_TRIPS)
+                && !self.is_apart(&parts, &all, *connection) =>
+            {
+                false
+            }
             true => {
                 lost.all().saturating_mul(WORTH_OF_ESTIMATE) >= lasted && !self.is_usual(&all, *connection)
             }
@@ -216,12 +223,24 @@ impl Waits<'_> {
         }
     }
 
+    /// Whether what a host let others wait is more than chance. Short waits, each of a few round trips, are in all operations: those of one host count where
+    /// they are twice those of any other one, and what is beyond these is worth more than an estimate.
+    fn stands_out(&self, owed: &Owed, rivals: &BTreeMap<usize, u64>, lasted: u64) -> bool {
+        let (host, lost) = (self.shape.host_of(owed.longest.host), owed.lost());
+        let others =
+            rivals.iter().filter(|(other, _)| **other != host).map(|(_, lost)| *lost).max().unwrap_or(0);
+        let beyond = lost.saturating_sub(others);
+        owed.longest.ns() >= self.short(self.timed[owed.longest.at].connection)
+            || beyond.saturating_mul(2) >= lost && beyond.saturating_mul(WORTH_OF_ESTIMATE) >= lasted
+    }
+
     /// What an operation lost as hosts began it late that had ended the one before late: whoever was waited for there is to blame. And what its path
     /// lost again.
     pub(super) fn carried(&self, before: Blame, lasted: u64) -> Option<Blame> {
         let (&host, start) = self.starts?.iter().max_by_key(|(_, start)| start.carried)?;
         let again = self.lost_again(&before, &parts(self.timed, self.ends, self.members));
-        let lost = start.carried.saturating_add(again);
+        // No more than was lost then.
+        let lost = start.carried.min(before.lost).saturating_add(again);
         let is_its = |&&at: &&usize| {
             let ends = self.ends.of.get(&self.timed[at].connection);
             ends.is_some_and(|&(sender, receiver)| {
@@ -234,26 +253,28 @@ impl Waits<'_> {
     }
 
     /// The requests that the end of the operation waited for: back from the last one along the waits. And the host that took longest for what it did
-    /// between these, with the longest such time, and all of it.
-    fn critical(&self, arrivals: &Arrivals, turns: &Turns) -> (BTreeSet<usize>, Option<Owed>) {
+    /// between these, with the longest such time, and all of it. And what each host took, however short.
+    fn critical(
+        &self,
+        arrivals: &Arrivals,
+        turns: &Turns,
+    ) -> (BTreeSet<usize>, Option<Owed>, BTreeMap<usize, u64>) {
+        let mut rivals: BTreeMap<usize, u64> = BTreeMap::new();
         let mut own: BTreeMap<usize, Owed> = BTreeMap::new();
         // Who began the operation late.
         let mut began = None;
         let mut path = BTreeSet::new();
         let same_before =
             |one: &Timed| one.before.filter(|&before| self.timed[before].operation == one.operation);
-        // Where taps show both ends, and all hosts do the same, what is beyond the turns of others is no round trip: shorter ones at each request are long
-        // together.
-        let are_alike = matches!(self.shape.topology, Topology::Ring | Topology::AllToAll | Topology::Pairs);
-        let each = if self.shape.are_all_seen && are_alike { ROUND_TRIPS } else { 1 };
         let mut add = |mut late: Late| {
             // Since what it may have needed last, as with others.
             if let Some(turn) = self.turn(late.at, (late.host, late.is_sender), (arrivals, turns)) {
                 late.from = late.from.max(late.to.saturating_sub_unsigned(turn));
             }
             let late = turns.beyond(late);
-            let short = self.short(self.timed[late.at].connection) / each;
-            if late.ns() >= short && late.ns() > 0 {
+            let sum = rivals.entry(self.shape.host_of(late.host)).or_default();
+            *sum = sum.saturating_add(late.ns());
+            if late.ns() >= self.least(self.timed[late.at].connection) && late.ns() > 0 {
                 Owed::note(&mut own, late);
             }
         };
@@ -281,8 +302,11 @@ impl Waits<'_> {
             // It waits for what came before on this connection only: whoever let it wait longer.
             if self.waits_for_own_only(turns, at) {
                 next = same_before(one);
-                if next.is_some() {
-                    add(self.later_side(at, (sender, receiver)));
+                let late = self.later_side(at, (sender, receiver));
+                // Its adapter had data for others to send.
+                let busy = if late.is_sender { self.busy(&late) } else { 0 };
+                if next.is_some() && busy.saturating_mul(2) <= late.ns() {
+                    add(late);
                 }
                 continue;
             }
@@ -329,8 +353,8 @@ impl Waits<'_> {
         if let Some(late) = began {
             Owed::note(&mut own, late);
         }
-        let is_long = |owed: &Owed| owed.lost() >= self.short(self.timed[owed.longest.at].connection);
-        (path, own.into_values().filter(is_long).max_by_key(Owed::lost))
+        let is_long = |owed: &Owed| owed.lost() >= self.least(self.timed[owed.longest.at].connection);
+        (path, own.into_values().filter(is_long).max_by_key(Owed::lost), rivals)
     }
 
     /// Whether hosts pass on what they got.
@@ -359,11 +383,12 @@ impl Waits<'_> {
     }
 
     /// The host that was late without waiting for anybody, and how long: on that of its connections that waited longest.
-    /// `only`: of these requests.
+    /// `only`: of these requests. `rivals`: what each host let others wait.
     fn latest_host(
         &self,
         (parts, arrivals, turns): (&BTreeMap<usize, Part>, &Arrivals, &Turns),
         only: Option<&BTreeSet<usize>>,
+        rivals: &mut BTreeMap<usize, u64>,
     ) -> Option<Owed> {
         let mut by_host: BTreeMap<(usize, usize), BTreeMap<usize, Late>> = BTreeMap::new();
         let is_meant = |at: &&usize| only.is_none_or(|only| only.contains(at));
@@ -384,7 +409,12 @@ impl Waits<'_> {
                 owed
             }))
         };
-        by_host.into_values().filter_map(all).max_by_key(Owed::lost)
+        let owed: Vec<Owed> = by_host.into_values().filter_map(all).collect();
+        for one in &owed {
+            let known = rivals.entry(self.shape.host_of(one.longest.host)).or_default();
+            *known = one.lost().max(*known);
+        }
+        owed.into_iter().max_by_key(Owed::lost)
     }
 
     /// The side that let a request wait longer, if it did longer than round trips explain. A host whose adapter had other data to send was not
@@ -395,7 +425,7 @@ impl Waits<'_> {
         let late = self.later_side(at, (sender, receiver));
         let busy = if late.is_sender { self.busy(&late) } else { 0 };
         let idle = late.ns().saturating_sub(busy);
-        (idle > 0 && idle >= self.short(one.connection) && idle >= busy).then_some(late)
+        (idle > 0 && idle >= self.least(one.connection) && idle >= busy).then_some(late)
     }
 
     /// The side that let a request wait longer.
@@ -451,6 +481,15 @@ impl Waits<'_> {
         }
         arrivals.values_mut().for_each(|all| all.sort_unstable());
         arrivals
+    }
+
+    /// The shortest wait that counts. Where taps show both ends, what is beyond the turns of others is no round trip: one, or what alone is worth a
+    /// name; else some of them.
+    pub(super) fn least(&self, connection: usize) -> u64 {
+        match self.shape.are_all_seen {
+            true => (self.short(connection) / ROUND_TRIPS).min(self.lasted / WORTH),
+            false => self.short(connection),
+        }
     }
 
     /// What a host got, or sent, last of all that is meant until a time.
@@ -531,7 +570,7 @@ impl Waits<'_> {
             }
             None => late = turns.beyond(late),
         }
-        (late.ns() > 0 && late.ns() >= self.short(self.timed[late.at].connection)).then_some(late)
+        (late.ns() > 0 && late.ns() >= self.least(self.timed[late.at].connection)).then_some(late)
     }
 }
 
@@ -580,6 +619,11 @@ pub(super) fn starts(
             }
         }
         let start = first.values().map(|act| act.did).min().unwrap_or(0);
+        // Of what was before the first one nothing is known: as if all had ended that together.
+        if before.iter().all(BTreeMap::is_empty) {
+            before.iter_mut().for_each(|before| before.extend(first.keys().map(|&host| (host, start))));
+        }
+        let last_others = last_others(shape, &first);
         let mut found: BTreeMap<usize, Start> = BTreeMap::new();
         for before in &*before {
             let gap = |host: &usize, first: &Act| Some(ns_between(*before.get(host)?, first.did));
@@ -595,6 +639,8 @@ pub(super) fn starts(
                 };
                 let own = first.asked.map_or(due, |asked| asked.max(due));
                 let carried = ns_between(start, due.min(first.did));
+                // Without it, all would have waited for the next one.
+                let own = last_others.get(host).map_or(own, |&other| own.max(other));
                 let start = Start { gap: ns_between(own, first.did), carried, did: first.did };
                 let known = found.entry(*host).or_insert(start);
                 if start.gap < known.gap {
@@ -605,7 +651,40 @@ pub(super) fn starts(
         all.push(found);
         before.iter_mut().zip(last).for_each(|(before, last)| before.extend(last));
     }
+    without_usual(&mut all);
     all
+}
+
+/// For each host, when the last one of the others began, of those that it sends to or that wait for the same: where all do the same, and none only answers.
+fn last_others(shape: &Shape, first: &BTreeMap<usize, Act>) -> BTreeMap<usize, i64> {
+    let mut all: BTreeMap<Option<usize>, Vec<(i64, usize)>> = BTreeMap::new();
+    if !matches!(shape.topology, Topology::Ring | Topology::AllToAll | Topology::Pairs) {
+        return BTreeMap::new();
+    }
+    for (&host, act) in first.iter().filter(|(_, act)| act.asked.is_none()) {
+        all.entry(shape.part_of_host(host)).or_default().push((act.did, host));
+    }
+    all.values_mut().for_each(|all| all.sort_unstable());
+    let last_other = |&host: &usize| {
+        let others = all.get(&shape.part_of_host(host))?.iter().rev().filter(|(_, other)| *other != host);
+        others.map(|&(did, _)| (host, did)).next()
+    };
+    first.keys().filter_map(last_other).collect()
+}
+
+/// Who is usually done later than others begins later, too, as the leaves of a tree: that was carried from no delay.
+fn without_usual(all: &mut [BTreeMap<usize, Start>]) {
+    let mut carried: BTreeMap<usize, Vec<u64>> = BTreeMap::new();
+    for (&host, start) in all.iter().flatten() {
+        carried.entry(host).or_default().push(start.carried);
+    }
+    for (host, mut times) in carried {
+        times.sort_unstable();
+        let usual = times[(times.len() - 1) / 2];
+        for start in all.iter_mut().filter_map(|of| of.get_mut(&host)) {
+            start.carried = start.carried.saturating_sub(usual);
+        }
+    }
 }
 
 /// Whether the hosts of an all to all exchange data with one other after the other: the times in which they send to each hardly overlap. Then they wait for what they do
