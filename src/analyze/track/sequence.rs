@@ -88,8 +88,20 @@ pub(crate) struct Rare {
     behind_id: Option<u16>,
     places: Places,
     replaced: Replaced,
+    backlog: Option<Backlog>,
     /// The last packet was recorded before, and is the first record that is marked.
     is_marked_later: bool,
+}
+
+/// Packets that were on their way between two taps when the capture began: the second one alone records them, in order, while the first one
+/// records what is sent behind them.
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
+struct Backlog {
+    /// The second tap; `None` where there is no backlog.
+    vantage: Option<u16>,
+    /// The next PSN there, and the first one that both have.
+    next: u64,
+    until: u64,
 }
 
 quiet!(Rare);
@@ -518,6 +530,9 @@ impl Sequence {
             }
             Err(apart) => return step.repeated = Some(apart),
         }
+        if self.is_backlog(packet) {
+            return step.class = Some(Class::BeforeStart);
+        }
         if let Some(id) = p.id {
             let newer = self.rare.behind_id.filter(|behind| (id.wrapping_sub(*behind) as i16) < 0);
             self.rare.behind_id = Some(newer.unwrap_or(id));
@@ -541,6 +556,46 @@ impl Sequence {
             }
             None => self.again(packet, resolved, step),
         }
+    }
+
+    /// Whether a packet was on its way from the tap that records the flow first to this one when the capture began.
+    fn is_backlog(&mut self, &Unwrapped { x, end, p, .. }: &Unwrapped<'_>) -> bool {
+        /// No queue between two taps holds more packets of a flow.
+        const LONGEST: u64 = 1 << 12;
+        let newest = self.ring.get(self.hi - 1).map(|sent| sent.vantage);
+        let interface = |vantage: u16| vantage >> 8;
+        if self.hi - self.base.min(x) > LONGEST
+            || newest.is_none_or(|newest| interface(newest) == interface(p.vantage))
+        {
+            return false;
+        }
+        let known = self.rare.get().and_then(|rare| rare.backlog);
+        let backlog = known.unwrap_or_else(|| {
+            // All before it are of this tap; where it is the first, those behind it are of others.
+            let are = |psns: Range<u64>, is_right: fn(u16, u16) -> bool| {
+                psns.filter_map(|x| self.ring.get(x)).all(|sent| is_right(sent.vantage, p.vantage))
+            };
+            let (is_right, until) = match x < self.base {
+                true => (are(self.base..self.hi, |other, own| other != own), self.base),
+                false => {
+                    let hole = self.rare.get().and_then(|rare| rare.holes.get(x));
+                    (are(self.base..x, |other, own| other == own), hole.map_or(x, |hole| hole.end))
+                }
+            };
+            Backlog { vantage: Some(p.vantage).filter(|_| is_right), next: x, until }
+        });
+        let is_next = backlog.vantage == Some(p.vantage) && (backlog.next..backlog.until).contains(&x);
+        self.rare.backlog = Some(Backlog { next: if is_next { end } else { backlog.next }, ..backlog });
+        if !is_next {
+            return false;
+        }
+        if x < self.base {
+            self.rare.holes.push(x..self.base, self.start_time, self.start_id);
+            self.base = x;
+        }
+        self.rare.holes.fill(x..end);
+        self.ring.put(x, self.hi - x, sent(p));
+        true
     }
 
     fn in_hole(

@@ -376,8 +376,7 @@ fn judge(
         ..=1 => HashMap::default(),
         _ => receivers.iter().filter_map(|&one| Some((one, learned(&|other| other == one)?))).collect(),
     };
-    let usual: Vec<_> =
-        rows.iter().map(|row| usual.get(&receiver(row)).copied().or(of_all)).collect();
+    let usual: Vec<_> = rows.iter().map(|row| usual.get(&receiver(row)).copied().or(of_all)).collect();
     for (row, usual) in rows.iter_mut().zip(usual) {
         row.explain(usual);
     }
@@ -530,8 +529,7 @@ impl Maker<'_, '_> {
             rate_after_bps: bits(after),
             reactions: reaction.map_or(0, |reaction| reaction.cnps),
             reaction_ratio: reaction.map(|reaction| reaction.ratio),
-            keeps_rate: keeps_rate(cnps, reaction, before.zip(after))
-                .filter(|_| !is_hidden),
+            keeps_rate: keeps_rate(cnps, reaction, before.zip(after)).filter(|_| !is_hidden),
             cnps_with_data: backs().any(|back| data.is_some_and(|data| is_one_queue(data, back))),
             cnp_frames: backs()
                 .find(|back| back.cnps > 0)
