@@ -279,7 +279,7 @@ impl Sequence {
         if self.in_pass && x >= self.cur || asked && !self.in_pass || after_fill {
             return Ok(None);
         }
-        let age = context.age.min(x.saturating_sub(self.base));
+        let age = context.age.min(x.saturating_sub(self.base.max(self.backlog_end())));
         if is_elsewhere && is_young(age) && !self.begins_at(p.vantage) {
             return Ok((apart < DUPLICATE_SURE_NS).then_some(Evidence::Vantage));
         }
@@ -325,10 +325,18 @@ impl Sequence {
         x.saturating_sub(self.rare.get().map_or(0, |rare| rare.jumps.psns()))
     }
 
+    /// One past the last packet that was on its way between two taps when the capture began.
+    fn backlog_end(&self) -> u64 {
+        let backlog = self.rare.get().and_then(|rare| rare.backlog);
+        backlog.filter(|backlog| backlog.vantage.is_some()).map_or(0, |backlog| backlog.until)
+    }
+
     /// Whether new packets were recorded at this place first lately: it is no place that others lead to.
     fn begins_at(&self, vantage: u16) -> bool {
         const FEW: u64 = 64;
-        let newest = (1..=FEW).filter_map(|back| self.ring.get(self.hi.checked_sub(back)?));
+        // What was on its way when the capture began came past the others unseen.
+        let newest =
+            (self.hi.saturating_sub(FEW).max(self.backlog_end())..self.hi).filter_map(|x| self.ring.get(x));
         newest.filter(|sent| sent.flags & SENT_AGAIN == 0).any(|sent| sent.vantage == vantage)
     }
 

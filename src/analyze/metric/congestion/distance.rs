@@ -37,7 +37,7 @@ impl Usual {
         for (cnp, marks) in cnps.take(MAX_CNPS) {
             let before = distances.len();
             let many = density.len() as u32;
-            distances.extend(cnp.candidates(marks).map(|mark| (cnp.time - mark, many)));
+            distances.extend(cnp.candidates(marks, LONGEST_NS).map(|mark| (cnp.time - mark, many)));
             let Some(&(first, _)) = distances[before..].last() else { continue };
             let found = distances.len() - before;
             density.push(found as f64 / if found < MAX_MARKS { LONGEST_NS } else { first.max(1) } as f64);
@@ -48,7 +48,8 @@ impl Usual {
         SPREADS.into_iter().find_map(|spread| {
             let (usual, seen) = densest(&distances, many, spread, None)?;
             // Marks that come one after the other at a constant rate have several distances to the CNPs that they trigger.
-            let others = || densest(&distances, many, spread, Some(usual)).map_or(0, |(_, seen)| seen);
+            let width = (usual.most_ns - usual.least_ns, 0);
+            let others = || densest(&distances, many, width, Some(usual)).map_or(0, |(_, seen)| seen);
             let is_right = seen >= enough && !usual.may_be_chance(seen, &density) && others() * 4 < seen * 3;
             is_right.then_some(usual)
         })
@@ -75,7 +76,7 @@ impl Usual {
     /// The mark whose distance is nearest to the usual one.
     pub(super) fn nearest(&self, cnp: Cnp, marks: &[i64]) -> Option<i64> {
         let usual = i64::midpoint(self.least_ns, self.most_ns);
-        cnp.candidates(marks).min_by_key(|mark| (cnp.time - mark).abs_diff(usual))
+        cnp.candidates(marks, LONGEST_NS).min_by_key(|mark| (cnp.time - mark).abs_diff(usual))
     }
 }
 
@@ -88,17 +89,17 @@ pub(super) struct Cnp {
 
 impl Cnp {
     /// The last marks that it may be for, the latest first.
-    fn candidates(self, marks: &[i64]) -> impl Iterator<Item = i64> + '_ {
+    fn candidates(self, marks: &[i64], longest: i64) -> impl Iterator<Item = i64> + '_ {
         let before = marks.partition_point(|&mark| mark < self.time);
         // Of those that came when it was due, the first one.
         let first = self.is_due.map_or(before, |due| marks.partition_point(|&mark| mark < due) + 1);
-        let near = move |&mark: &i64| self.time.saturating_sub(mark) <= LONGEST_NS;
+        let near = move |&mark: &i64| self.time.saturating_sub(mark) <= longest;
         marks.iter().take(before.min(first)).rev().take(MAX_MARKS).copied().take_while(near)
     }
 
     /// The only mark that it can be for, whatever distance is usual.
     pub(super) fn only_mark(self, marks: &[i64]) -> Option<i64> {
-        let mut all = self.candidates(marks);
+        let mut all = self.candidates(marks, super::rows::LONGEST_NS);
         all.next().filter(|_| all.next().is_none())
     }
 }

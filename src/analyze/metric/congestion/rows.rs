@@ -28,7 +28,7 @@ use crate::{
 /// Rows that are listed.
 const MAX_LISTED: usize = 1024;
 /// The longest time from a mark to the CNP for it. Round trips are far below.
-const LONGEST_NS: i64 = 1_000_000;
+pub(super) const LONGEST_NS: i64 = 1_000_000;
 /// From so many CNPs on, a sender that keeps its rate is said to ignore them.
 const MANY_CNPS: u64 = 16;
 /// Rates that are at least so near to each other are the same; those of a sender that reacts are not.
