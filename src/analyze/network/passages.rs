@@ -188,10 +188,10 @@ impl Passages {
         if known_first.0 == interface {
             // Packets were on their way to this link when the capture began: they are recorded here first, and no others.
             let (_, before) = sent.filter(|&(_, before)| before != interface as u8)?;
-            if others.get(at).is_some_and(|others| !others.is_empty()) {
+            let before = interface & !0xff | u16::from(before);
+            if others.get(at).into_iter().flatten().any(|passage| passage.interface == before) {
                 return None;
             }
-            let before = interface & !0xff | u16::from(before);
             *known_first = (before, from(before));
         }
         let sent = sent.map(|(time, _)| time);

@@ -88,7 +88,8 @@ pub(crate) struct Rare {
     behind_id: Option<u16>,
     places: Places,
     replaced: Replaced,
-    backlog: Option<Backlog>,
+    /// Of the taps behind the first one.
+    backlogs: [Option<Backlog>; 3],
     /// The last packet was recorded before, and is the first record that is marked.
     is_marked_later: bool,
 }
@@ -97,8 +98,8 @@ pub(crate) struct Rare {
 /// records what is sent behind them.
 #[derive(Clone, Copy, Debug, crate::stored::Stored)]
 struct Backlog {
-    /// The second tap; `None` where there is no backlog.
-    vantage: Option<u16>,
+    /// The second tap.
+    vantage: u16,
     /// The next PSN there, and the first one that both have.
     next: u64,
     until: u64,
@@ -327,8 +328,8 @@ impl Sequence {
 
     /// One past the last packet that was on its way between two taps when the capture began.
     fn backlog_end(&self) -> u64 {
-        let backlog = self.rare.get().and_then(|rare| rare.backlog);
-        backlog.filter(|backlog| backlog.vantage.is_some()).map_or(0, |backlog| backlog.until)
+        let backlogs = self.rare.get().into_iter().flat_map(|rare| rare.backlogs.iter().flatten());
+        backlogs.map(|backlog| backlog.until).max().unwrap_or(0)
     }
 
     /// Whether new packets were recorded at this place first lately: it is no place that others lead to.
@@ -570,33 +571,31 @@ impl Sequence {
     fn is_backlog(&mut self, &Unwrapped { x, end, p, .. }: &Unwrapped<'_>) -> bool {
         /// No queue between two taps holds more packets of a flow.
         const LONGEST: u64 = 1 << 12;
-        let newest = self.ring.get(self.hi - 1).map(|sent| sent.vantage);
         let interface = |vantage: u16| vantage >> 8;
-        if self.hi - self.base.min(x) > LONGEST
-            || newest.is_none_or(|newest| interface(newest) == interface(p.vantage))
-        {
+        let Some(newest) = self.ring.get(self.hi - 1).map(|sent| sent.vantage) else { return false };
+        if self.hi - self.base.min(x) > LONGEST || interface(newest) == interface(p.vantage) {
             return false;
         }
-        let known = self.rare.get().and_then(|rare| rare.backlog);
-        let backlog = known.unwrap_or_else(|| {
-            // All before it are of this tap; where it is the first, those behind it are of others.
-            let are = |psns: Range<u64>, is_right: fn(u16, u16) -> bool| {
-                psns.filter_map(|x| self.ring.get(x)).all(|sent| is_right(sent.vantage, p.vantage))
+        let known = self.rare.get().map_or([None; 3], |rare| rare.backlogs);
+        let place = known.iter().position(|one| one.is_none_or(|backlog| backlog.vantage == p.vantage));
+        let Some(place) = place else { return false };
+        let begun = || {
+            let no_other = |psns: Range<u64>, other: u16| {
+                psns.filter_map(|x| self.ring.get(x)).all(|sent| interface(sent.vantage) != interface(other))
             };
-            let (is_right, until) = match x < self.base {
-                true => (are(self.base..self.hi, |other, own| other != own), self.base),
-                false => {
-                    let hole = self.rare.get().and_then(|rare| rare.holes.get(x));
-                    (are(self.base..x, |other, own| other == own), hole.map_or(x, |hole| hole.end))
-                }
+            // All before it were on their way too, or all behind it are of taps before this one.
+            let hole = || self.rare.get().and_then(|rare| rare.holes.get(x));
+            let until = match x < self.base {
+                true => Some(self.base).filter(|_| no_other(self.base..self.hi, p.vantage)),
+                false => hole().map(|hole| hole.end).filter(|_| no_other(self.base..x, newest)),
             };
-            Backlog { vantage: Some(p.vantage).filter(|_| is_right), next: x, until }
-        });
-        let is_next = backlog.vantage == Some(p.vantage) && (backlog.next..backlog.until).contains(&x);
-        self.rare.backlog = Some(Backlog { next: if is_next { end } else { backlog.next }, ..backlog });
-        if !is_next {
+            until.map(|until| Backlog { vantage: p.vantage, next: x, until })
+        };
+        let backlog = known[place].or_else(begun);
+        let Some(backlog) = backlog.filter(|backlog| (backlog.next..backlog.until).contains(&x)) else {
             return false;
-        }
+        };
+        self.rare.backlogs[place] = Some(Backlog { next: end, ..backlog });
         if x < self.base {
             self.rare.holes.push(x..self.base, self.start_time, self.start_id);
             self.base = x;

@@ -529,7 +529,8 @@ impl Maker<'_, '_> {
             rate_after_bps: bits(after),
             reactions: reaction.map_or(0, |reaction| reaction.cnps),
             reaction_ratio: reaction.map(|reaction| reaction.ratio),
-            keeps_rate: keeps_rate(cnps, reaction, before.zip(after)).filter(|_| !is_hidden),
+            keeps_rate: keeps_rate(cnps, reaction, before.zip(after))
+                .filter(|&keeps| !is_hidden && (keeps || !self.is_paused(row))),
             cnps_with_data: backs().any(|back| data.is_some_and(|data| is_one_queue(data, back))),
             cnp_frames: backs()
                 .find(|back| back.cnps > 0)
@@ -634,6 +635,20 @@ impl Maker<'_, '_> {
             .filter(|(_, (flows, all, span))| *flows > 1 && is_full(all, span.clone()))
             .map(|(place, _)| place)
             .collect();
+    }
+
+    /// Whether pauses of its link are enough to make it slower: more than a twentieth of the time in which it gets CNPs.
+    fn is_paused(&self, row: &Row) -> bool {
+        let (Some(&first), Some(&last)) = (row.cnps.first(), row.cnps.last()) else { return false };
+        let network = self.context.network;
+        let asked = || {
+            let data = row.data.and_then(|at| self.marks.noted().get(at))?;
+            let flow = data.flow?;
+            let place = (network.passages.first(flow)?, network.priorities.of(data.data_tag));
+            Some(network.asked_ns(flow, place, last))
+        };
+        network.pauses.stop_any()
+            && asked().is_none_or(|ns| ns.saturating_mul(20) > last.saturating_sub(first))
     }
 
     fn reason(&self) -> Reason {
