@@ -341,8 +341,15 @@ pub(crate) struct CnpRecords {
     places: [CnpsOfPlace; CnpRecords::MOST],
     len: u8,
     /// The identifications of the last ones, and when they came; and whether these differ.
-    recent: [Option<(u16, i64)>; CnpRecords::RECENT],
+    recent: [Recent; CnpRecords::RECENT],
     are_told_apart: bool,
+}
+
+/// The identification of a CNP, and when it came, in microseconds; 0: there is none.
+#[derive(Clone, Copy, Debug, Default, crate::stored::Stored)]
+struct Recent {
+    id: u16,
+    us: u32,
 }
 
 #[derive(Clone, Copy, Debug, Default, crate::stored::Stored)]
@@ -356,17 +363,19 @@ struct CnpsOfPlace {
 
 impl CnpRecords {
     const MOST: usize = 4;
-    const RECENT: usize = 4;
+    const RECENT: usize = 16;
 
     /// Whether its identification tells that one was recorded before, or not; `None` where it tells nothing.
     fn is_same(&mut self, id: u16, time: i64) -> Option<bool> {
-        let is_it =
-            |&(known, at): &(u16, i64)| known == id && time.saturating_sub(at).saturating_abs() <= MIRROR_NS;
-        let is_same = self.recent.iter().flatten().any(is_it);
-        self.are_told_apart |= self.recent[0].is_some_and(|(last, _)| last != id);
+        // These times come again after an hour: no identification is kept so long.
+        let us = (time / 1_000) as u32 | 1;
+        let is_near =
+            |one: &Recent| one.us.wrapping_sub(us).cast_signed().abs() <= (MIRROR_NS / 1_000) as i32;
+        let is_same = self.recent.iter().any(|one| one.us != 0 && one.id == id && is_near(one));
+        self.are_told_apart |= self.recent[0].us != 0 && self.recent[0].id != id;
         if !is_same {
             self.recent.rotate_right(1);
-            self.recent[0] = Some((id, time));
+            self.recent[0] = Recent { id, us };
         }
         self.are_told_apart.then_some(is_same)
     }
