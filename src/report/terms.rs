@@ -210,7 +210,7 @@ terms! {
     /// The class of a packet: every packet of the transport has exactly one.
     Class {
         Ambiguous = "ambiguous": "Late: either overtaken on its way to the tap, or retransmitted. The capture does not tell which.",
-        BeforeStart = "before_start" "before start": "Before the first PSN seen: the capture began in the middle.",
+        BeforeStart = "before_start" "before start": "Before the first PSN seen, here or at a tap before this one: the capture began in the middle.",
         CaptureDuplicate = "capture_duplicate" "capture duplicate": "One transmission that was recorded twice, by what captures, or since the network duplicated it before the tap.",
         Corrupt = "corrupt": "Its ICRC, or its IP header's checksum, is wrong.",
         First = "first": "The first packet of the flow: nothing before it counts as missing.",

@@ -503,3 +503,26 @@ fn native_marks_are_told_in_their_own_words() {
         "{text}"
     );
 }
+
+/// Of packets that come at a constant rate and are all marked, several are at a constant distance before each CNP: which of them it is for, nothing
+/// tells. That each mark has its CNP shows no limit.
+#[test]
+fn what_dense_or_rare_marks_do_not_show() {
+    let path = |more: &str| {
+        format!(
+            "[[segment]]\ndelay = \"2us\"\nright = {{ mark = 1.0 }}\n[[segment]]\ndelay = \"3us\"\n[cnp]\npacing = \"per_qp\"\n{more}"
+        )
+    };
+    let dense = report(&format!("{WRITES}{}", path("interval = \"50us\"")));
+    let flow = flow_to(&dense, "10.0.0.1");
+    assert!(flow.cnps > 10 && flow.ce_packets > 16 * flow.cnps, "{flow:?}");
+    // The first CNP can be for the first mark only: one, if any.
+    assert!(flow.ce_to_cnp_ns.is_none_or(|latency| latency.count == 1 && latency.min >= 6_000), "{flow:?}");
+    assert_eq!(flow.cnps_for_marks, Some(flow.cnps));
+    let slow =
+        "[[connection]]\nrate = \"40M\"\noperations = [{ op = \"write\", size = \"1KiB\", count = 200 }]\n";
+    let rare = report(&format!("{slow}{}", path("interval = \"4us\"")));
+    let congestion = &rare.head.congestion;
+    assert!(congestion.cnps > 100, "{congestion:?}");
+    assert_eq!((congestion.pacing, congestion.expected_cnps), (None, None));
+}

@@ -330,3 +330,46 @@ fn clocks_that_are_little_apart_are_set_right() {
         assert_eq!(one.requests.capture_duplicates * 2, one.packets, "{ahead}");
     }
 }
+
+/// What is on its way between taps when the capture begins is recorded by the later ones alone, while the first one records what is sent behind it: nothing is
+/// late, and each flow is one of the first tap.
+#[test]
+fn what_was_on_its_way_when_the_capture_began_is_not_late() {
+    for (taps, ip_id) in [(2, "flow"), (2, "zero"), (3, "flow")] {
+        let mut text = format!(
+            "[[connection]]\nrate = \"40G\"\nip_id = \"{ip_id}\"\nwindow = 4000\noperations = [{{ op = \"write\", size = \"64KiB\", count = 40 }}]\n"
+        );
+        for _ in 0..=taps {
+            text += "[[segment]]\ndelay = \"20us\"\n";
+        }
+        for tap in 0..taps {
+            text += &format!("[[tap]]\nname = \"tap{tap}\"\nafter = {}\n", tap + 1);
+        }
+        let played = run(&Scenario::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"))).unwrap();
+        let mut analysis = Analysis::new(Options::default());
+        let mut all = Vec::new();
+        for tap in 0..taps {
+            let known = played.interface(tap);
+            analysis.interface(tap as u16, known.name.unwrap_or_default(), known.speed_bps);
+            let mut frames = played.frames(tap);
+            while let Some(frame) = frames.next() {
+                all.push((frame.time_ns, tap as u16, frame.link, frame.bytes.to_vec()));
+            }
+        }
+        let begin = all.iter().map(|(time, ..)| *time).min().unwrap() + 200_000;
+        all.retain(|(time, ..)| *time >= begin);
+        merged::push_in_order(all, &mut analysis);
+        let report = analysis.finish();
+        let ids: Vec<_> = report.head.findings.iter().map(|finding| &*finding.id).collect();
+        let is_about_order = |id: &&&str| {
+            ["reorder", "ambiguous", "timeout", "loss", "retransmit"].iter().any(|kind| id.starts_with(kind))
+        };
+        assert_eq!(ids.iter().find(is_about_order), None, "{taps} {ip_id}: {ids:?}");
+        let sent = report.flows.iter().find(|flow| flow.goodput_bytes > 0).unwrap();
+        assert_eq!(
+            (sent.requests.retransmits, sent.requests.out_of_order),
+            ([0, 0], [0, 0]),
+            "{taps} {ip_id}"
+        );
+    }
+}

@@ -88,3 +88,18 @@ fn one_place_leads_to_another() {
     assert!(copying.leads([1, 2]) && !copying.leads([2, 1]) && copying.lags().is_none());
     assert_eq!(copying.elsewhere(), 3);
 }
+
+#[test]
+fn identifications_tell_cnps_apart() {
+    let (copying, mut records) = (Copying::default(), CnpRecords::default());
+    let mut is_copy = |id, time| records.is_recorded((1, Some(id)), time, &copying, false);
+    // Nothing tells how the first one is numbered.
+    assert!(!is_copy(7, 0));
+    assert!(!is_copy(9, 4_000) && is_copy(9, 9_000));
+    assert!(!is_copy(12, 10_000) && !is_copy(13, 11_000) && is_copy(12, 15_000) && is_copy(13, 16_000));
+    // Identifications come again in time.
+    assert!(!is_copy(12, 1_000_000_000));
+    // A receiver that does not number them.
+    let mut records = CnpRecords::default();
+    assert!((0..20).all(|n| !records.is_recorded((1, Some(0)), n * 50_000, &copying, false)));
+}

@@ -171,8 +171,10 @@ impl Tracker {
         };
         let class = flow.responses.acknowledge(&sighting, &said, ids);
         if class != Class::CaptureDuplicate {
-            if let Some(id) = packet.ip_id() {
-                ids.push(id);
+            match packet.ip_id() {
+                Some(id) if class == Class::RepeatedAck => ids.push_repeated(id),
+                Some(id) => ids.push(id),
+                None => {}
             }
             flow.acks += 1;
             let response = Response {

@@ -365,14 +365,14 @@ impl Tracker {
         self.passing_silences.push(silence);
     }
 
-    /// When the transmission of a request that is recorded again was recorded first. That before the latest one of its PSN was sent before
+    /// When the transmission of a request that is recorded again was recorded first, and the low bits of the interface that did. That before the latest one of its PSN was sent before
     /// anything that its sender went back for.
-    fn sent_first(&self, id: FlowId, space: Space, packet: &Facts) -> Option<i64> {
+    fn sent_first(&self, id: FlowId, space: Space, packet: &Facts) -> Option<(i64, u8)> {
         let requests = &self.flows.unsettled(id).requests;
         let sent =
             requests.seq.ring.get(requests.seq.unwrap(packet.psn())).filter(|_| space == Space::Request)?;
         let is_replaced = sent.flags & ring::SENT_AGAIN != 0 && sent.fingerprint != packet.fingerprint();
-        Some(if is_replaced { i64::MIN } else { sent.time })
+        Some((if is_replaced { i64::MIN } else { sent.time }, (sent.vantage >> 8) as u8))
     }
 
     /// A silence behind the last packet that passed another link.

@@ -293,6 +293,7 @@ impl Tracker {
             let ids = &mut self.flows.get_mut(id).ids;
             match class {
                 Some(Class::Resync) => ids.begin_again(ip_id),
+                Some(Class::RepeatedAck) => ids.push_repeated(ip_id),
                 _ => ids.push(ip_id),
             }
         }
@@ -326,7 +327,8 @@ impl Tracker {
         let (copying, (vantage, time)) = (&self.config.copying, (facts.vantage(), facts.time()));
         let is_one_path = copying.is_of_one_path(self.capture.rdma_packets);
         let records = &mut flow.signals_mut().cnp_records;
-        if records.is_recorded(vantage, time, copying, is_one_path) {
+        let ip_id = facts.ip_id();
+        if records.is_recorded((vantage, ip_id), time, copying, is_one_path) {
             flow.responses.counts.copied(facts.l1_bytes(), 0);
             return Class::CaptureDuplicate;
         }

@@ -119,17 +119,19 @@ impl Network {
         self.passages.begin(flow, packet.interface(), from);
     }
 
-    /// A packet of requests or READ data that was recorded again in this frame, and when it was recorded first, of requests. Returns what was
-    /// known of its flow there before.
+    /// A packet of requests or READ data that was recorded again in this frame, and, of requests, when it was recorded first, and the low bits of
+    /// the interface that did. Returns what was known of its flow there before.
     #[inline]
     pub(crate) fn pass(
         &mut self,
         flow: FlowId,
-        (space, sent): (Space, Option<i64>),
+        (space, sent): (Space, Option<(i64, u8)>),
         (packet, frame): (&Facts, u64),
     ) -> Option<Passage> {
         let Network { passages, pauses, .. } = self;
-        passages.pass(flow, (space, sent), (packet, frame), || sent_by(pauses, packet))
+        let ends = packet.source().zip(packet.destination());
+        let from = |interface| ends.and_then(|(src, dst)| pauses.sent_by(interface, src, dst));
+        passages.pass(flow, (space, sent), (packet, frame), from)
     }
 
     fn packets(&self, flow: FlowId, (interface, priority): (u16, u8)) -> PacketsAt {

@@ -172,21 +172,29 @@ impl Passages {
         self.overtaken.iter().map(|(&flow, (first, n))| (flow, &first[..], *n))
     }
 
-    /// A packet of requests or READ data that was recorded again, `sent`: when it was recorded first, of requests. Returns what was known of
-    /// its flow there before. `from`: the end of the link that sent it.
+    /// A packet of requests or READ data that was recorded again, `sent`: of requests, when it was recorded first, and the low bits of the
+    /// interface that did. Returns what was known of its flow there before. `from`: the end of an interface's link that sent it.
     pub(super) fn pass(
         &mut self,
         FlowId(flow): FlowId,
-        (space, sent): (Space, Option<i64>),
+        (space, sent): (Space, Option<(i64, u8)>),
         (packet, frame): (&Facts, u64),
-        from: impl FnOnce() -> Option<u8>,
+        from: impl Fn(u16) -> Option<u8>,
     ) -> Option<Passage> {
         let (interface, shape) = (packet.interface(), packet.opcode().shape());
         let Passages { first, others, kept, overtaken, kept_overtaken, .. } = self;
         let at = flow as usize;
-        if first.get(at)?.0 == interface {
-            return None;
+        let known_first = first.get_mut(at)?;
+        if known_first.0 == interface {
+            // Packets were on their way to this link when the capture began: they are recorded here first, and no others.
+            let (_, before) = sent.filter(|&(_, before)| before != interface as u8)?;
+            let before = interface & !0xff | u16::from(before);
+            if others.get(at).into_iter().flatten().any(|passage| passage.interface == before) {
+                return None;
+            }
+            *known_first = (before, from(before));
         }
+        let sent = sent.map(|(time, _)| time);
         if at >= others.len() {
             others.resize_with(at + 1, Vec::new);
         }
@@ -206,7 +214,7 @@ impl Passages {
         let known = others.iter_mut().find(|known| (known.interface, known.space) == (interface, space));
         let Some(known) = known else {
             if others.len() < MAX_PASSAGES {
-                others.push(Passage { from: from(), ..now });
+                others.push(Passage { from: from(interface), ..now });
                 *kept += 1;
             }
             return None;

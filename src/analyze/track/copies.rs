@@ -334,12 +334,22 @@ impl Places {
     }
 }
 
-/// The CNPs of a flow by the place that recorded them. A CNP has no PSN, and a flow's CNPs are all alike: so those of one place are
-/// counted, and one more than another place has had is new.
+/// The CNPs of a flow by the place that recorded them. A CNP has no PSN, and where no identification tells a flow's CNPs apart, those of one
+/// place are counted, and one more than another place has had is new.
 #[derive(Clone, Copy, Debug, Default, crate::stored::Stored)]
 pub(crate) struct CnpRecords {
     places: [CnpsOfPlace; CnpRecords::MOST],
     len: u8,
+    /// The identifications of the last ones, and when they came; and whether these differ.
+    recent: [Recent; CnpRecords::RECENT],
+    are_told_apart: bool,
+}
+
+/// The identification of a CNP, and when it came, in microseconds; 0: there is none.
+#[derive(Clone, Copy, Debug, Default, crate::stored::Stored)]
+struct Recent {
+    id: u16,
+    us: u32,
 }
 
 #[derive(Clone, Copy, Debug, Default, crate::stored::Stored)]
@@ -353,16 +363,35 @@ struct CnpsOfPlace {
 
 impl CnpRecords {
     const MOST: usize = 4;
+    const RECENT: usize = 16;
+
+    /// Whether its identification tells that one was recorded before, or not; `None` where it tells nothing.
+    fn is_same(&mut self, id: u16, time: i64) -> Option<bool> {
+        // These times come again after an hour: no identification is kept so long.
+        let us = (time / 1_000) as u32 | 1;
+        let is_near =
+            |one: &Recent| one.us.wrapping_sub(us).cast_signed().abs() <= (MIRROR_NS / 1_000) as i32;
+        let is_same = self.recent.iter().any(|one| one.us != 0 && one.id == id && is_near(one));
+        self.are_told_apart |= self.recent[0].us != 0 && self.recent[0].id != id;
+        if !is_same {
+            self.recent.rotate_right(1);
+            self.recent[0] = Recent { id, us };
+        }
+        self.are_told_apart.then_some(is_same)
+    }
 
     /// Takes one. Returns whether it was recorded before: at the same place by a mirror that copies all packets, or at another one, if
     /// `is_one_path` or what was learned of these says that packets pass both. More than the most places are not told apart from new CNPs.
     pub(crate) fn is_recorded(
         &mut self,
-        vantage: u16,
+        (vantage, id): (u16, Option<u16>),
         time: i64,
         copying: &Copying,
         is_one_path: bool,
     ) -> bool {
+        if let Some(is_same) = id.and_then(|id| self.is_same(id, time)) {
+            return is_same;
+        }
         let len = (self.len as usize).min(Self::MOST);
         let at = match self.places[..len].iter().position(|place| place.vantage == vantage) {
             Some(at) => at,

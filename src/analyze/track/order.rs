@@ -33,6 +33,14 @@ impl IdOrder {
         self.push_next(id);
     }
 
+    /// The identification of an acknowledgement that says what the last one said: with the same identification, it may be a copy of that one,
+    /// and shows nothing.
+    pub(crate) fn push_repeated(&mut self, id: u16) {
+        if id != self.last {
+            self.push(id);
+        }
+    }
+
     /// The queue pair's number is used anew: its next connection may number its packets from anywhere, in the same manner.
     pub(crate) fn begin_again(&mut self, id: u16) {
         (self.newest, self.last) = (id, id);

@@ -88,8 +88,21 @@ pub(crate) struct Rare {
     behind_id: Option<u16>,
     places: Places,
     replaced: Replaced,
+    /// Of the taps behind the first one.
+    backlogs: [Option<Backlog>; 3],
     /// The last packet was recorded before, and is the first record that is marked.
     is_marked_later: bool,
+}
+
+/// Packets that were on their way between two taps when the capture began: the second one alone records them, in order, while the first one
+/// records what is sent behind them.
+#[derive(Clone, Copy, Debug, crate::stored::Stored)]
+struct Backlog {
+    /// The second tap.
+    vantage: u16,
+    /// The next PSN there, and the first one that both have.
+    next: u64,
+    until: u64,
 }
 
 quiet!(Rare);
@@ -267,7 +280,7 @@ impl Sequence {
         if self.in_pass && x >= self.cur || asked && !self.in_pass || after_fill {
             return Ok(None);
         }
-        let age = context.age.min(x.saturating_sub(self.base));
+        let age = context.age.min(x.saturating_sub(self.base.max(self.backlog_end())));
         if is_elsewhere && is_young(age) && !self.begins_at(p.vantage) {
             return Ok((apart < DUPLICATE_SURE_NS).then_some(Evidence::Vantage));
         }
@@ -313,10 +326,18 @@ impl Sequence {
         x.saturating_sub(self.rare.get().map_or(0, |rare| rare.jumps.psns()))
     }
 
+    /// One past the last packet that was on its way between two taps when the capture began.
+    fn backlog_end(&self) -> u64 {
+        let backlogs = self.rare.get().into_iter().flat_map(|rare| rare.backlogs.iter().flatten());
+        backlogs.map(|backlog| backlog.until).max().unwrap_or(0)
+    }
+
     /// Whether new packets were recorded at this place first lately: it is no place that others lead to.
     fn begins_at(&self, vantage: u16) -> bool {
         const FEW: u64 = 64;
-        let newest = (1..=FEW).filter_map(|back| self.ring.get(self.hi.checked_sub(back)?));
+        // What was on its way when the capture began came past the others unseen.
+        let newest =
+            (self.hi.saturating_sub(FEW).max(self.backlog_end())..self.hi).filter_map(|x| self.ring.get(x));
         newest.filter(|sent| sent.flags & SENT_AGAIN == 0).any(|sent| sent.vantage == vantage)
     }
 
@@ -518,6 +539,9 @@ impl Sequence {
             }
             Err(apart) => return step.repeated = Some(apart),
         }
+        if self.is_backlog(packet) {
+            return step.class = Some(Class::BeforeStart);
+        }
         if let Some(id) = p.id {
             let newer = self.rare.behind_id.filter(|behind| (id.wrapping_sub(*behind) as i16) < 0);
             self.rare.behind_id = Some(newer.unwrap_or(id));
@@ -541,6 +565,44 @@ impl Sequence {
             }
             None => self.again(packet, resolved, step),
         }
+    }
+
+    /// Whether a packet was on its way from the tap that records the flow first to this one when the capture began.
+    fn is_backlog(&mut self, &Unwrapped { x, end, p, .. }: &Unwrapped<'_>) -> bool {
+        /// No queue between two taps holds more packets of a flow.
+        const LONGEST: u64 = 1 << 12;
+        let interface = |vantage: u16| vantage >> 8;
+        let Some(newest) = self.ring.get(self.hi - 1).map(|sent| sent.vantage) else { return false };
+        if self.hi - self.base.min(x) > LONGEST || interface(newest) == interface(p.vantage) {
+            return false;
+        }
+        let known = self.rare.get().map_or([None; 3], |rare| rare.backlogs);
+        let place = known.iter().position(|one| one.is_none_or(|backlog| backlog.vantage == p.vantage));
+        let Some(place) = place else { return false };
+        let begun = || {
+            let no_other = |psns: Range<u64>, other: u16| {
+                psns.filter_map(|x| self.ring.get(x)).all(|sent| interface(sent.vantage) != interface(other))
+            };
+            // All before it were on their way too, or all behind it are of taps before this one.
+            let hole = || self.rare.get().and_then(|rare| rare.holes.get(x));
+            let until = match x < self.base {
+                true => Some(self.base).filter(|_| no_other(self.base..self.hi, p.vantage)),
+                false => hole().map(|hole| hole.end).filter(|_| no_other(self.base..x, newest)),
+            };
+            until.map(|until| Backlog { vantage: p.vantage, next: x, until })
+        };
+        let backlog = known[place].or_else(begun);
+        let Some(backlog) = backlog.filter(|backlog| (backlog.next..backlog.until).contains(&x)) else {
+            return false;
+        };
+        self.rare.backlogs[place] = Some(Backlog { next: end, ..backlog });
+        if x < self.base {
+            self.rare.holes.push(x..self.base, self.start_time, self.start_id);
+            self.base = x;
+        }
+        self.rare.holes.fill(x..end);
+        self.ring.put(x, self.hi - x, sent(p));
+        true
     }
 
     fn in_hole(

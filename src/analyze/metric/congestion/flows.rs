@@ -436,6 +436,15 @@ impl Marks {
         (sent > 0 && since > 0).then(|| sent as f64 * 1e9 / since as f64)
     }
 
+    /// The bytes of a flow from the first CNP for it to the end of a bin, where it is known how many there were before.
+    pub(super) fn bytes_since(&self, at: usize, first_cnp: i64, bin: usize) -> Option<u64> {
+        let (noted, slot) = (self.noted.get(at)?, self.slot_of(at)?);
+        let (_, before) = noted.slowed.filter(|&(time, _)| time == first_cnp && noted.rated_since <= time)?;
+        let (_, rate) = self.rate(at)?;
+        let after: u64 = rate.iter().skip(bin + 1).map(|&bytes| u64::from(bytes)).sum();
+        slot.bytes.checked_sub(before + after)
+    }
+
     /// The bytes of a flow by bin, and where the bins lie.
     pub(super) fn rate(&self, at: usize) -> Option<(Axis, &[u32])> {
         Some((self.axis?, self.noted.get(at)?.rate.as_deref()?))

@@ -313,13 +313,19 @@ impl Congestion {
             {
                 found = None;
             }
+            // Those of a limit each, in step with each other, keep a distance between them too: by far not as sharp as their own.
+            if found.is_some_and(|(wide, _)| gaps.are_sharper(wide.near)) {
+                found = None;
+            }
             let Some(least_ns) = gaps.edge().filter(|_| found.is_none() && keys < narrower) else { continue };
             // One of a wider scope each may have its limit, or share it with others that sent nothing.
             let is_any = wider == Some(keys);
             let confidence = if is_any { Confidence::Possible } else { gaps.confidence() };
-            found = Some((Limit { scope, least_ns, confidence }, keys));
+            found = Some((Limit { scope, least_ns, near: gaps.near(), confidence }, keys));
         }
-        found.map(|(limit, _)| limit)
+        let limit = found.map(|(limit, _)| limit)?;
+        // Where hardly a mark is within that distance from one that was answered, each has its CNP: their distances are those of the marks.
+        (!self.flows.are_all_answered(limit, self.cnps)).then_some(limit)
     }
 }
 
@@ -328,6 +334,8 @@ impl Congestion {
 struct Limit {
     scope: Pacing,
     least_ns: u64,
+    /// The share of the distances that are no longer than that, or little.
+    near: f64,
     confidence: Confidence,
 }
 

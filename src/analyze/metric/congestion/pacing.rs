@@ -123,6 +123,17 @@ impl Gaps {
         is_limit.then_some(self.shortest)
     }
 
+    /// The share of the gaps that are no more than a tenth longer than the shortest one.
+    pub(super) fn near(&self) -> f64 {
+        let near = self.all.count_between(0, self.shortest.saturating_add(self.shortest / 10));
+        near as f64 / self.all.len().max(1) as f64
+    }
+
+    /// Whether most gaps are at their edge, of gaps of a wider scope of which only this share is.
+    pub(super) fn are_sharper(&self, wide: f64) -> bool {
+        self.edge().is_some() && self.near() >= (1.5 * wide).max(0.6)
+    }
+
     /// Whether there are so many that the shortest one says something.
     pub(super) fn are_some(&self) -> bool {
         self.all.len() >= SOME_GAPS

@@ -1,13 +1,16 @@
 //! From what was noted of flows to rows of the report: whose CNPs they are, what caused each, and what the sender did.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    ops::Range,
+};
 
 use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashSet};
 
 use super::{
     Congestion, Limit, NEAR_NAK_NS, SeenWays,
-    distance::Usual,
+    distance::{Cnp, Usual},
     flows::{Event, Happened, Marks, Noted, Reaction},
     replay::{self, Replay},
 };
@@ -25,14 +28,14 @@ use crate::{
 /// Rows that are listed.
 const MAX_LISTED: usize = 1024;
 /// The longest time from a mark to the CNP for it. Round trips are far below.
-const LONGEST_NS: i64 = 1_000_000;
+pub(super) const LONGEST_NS: i64 = 1_000_000;
 /// From so many CNPs on, a sender that keeps its rate is said to ignore them.
 const MANY_CNPS: u64 = 16;
 /// Rates that are at least so near to each other are the same; those of a sender that reacts are not.
 const SAME: f64 = 0.95;
 const LOWER: f64 = 0.9;
-/// Of a link that is full before and after, the sums of its flows' rates are no farther apart.
-const FULL: f64 = 0.97;
+/// Of a link that is full all the time, the sums of its flows' rates are no farther apart.
+const FULL: f64 = 0.95;
 
 /// One flow of data, with the CNPs for it.
 #[derive(Debug, Default)]
@@ -40,6 +43,8 @@ struct Row {
     data: Option<usize>,
     back: Vec<usize>,
     cnps: Vec<i64>,
+    /// By CNP, from when on its limit let the receiver send it, where there is a limit.
+    due: Vec<Option<i64>>,
     /// By CNP, whether a NAK is near.
     are_near_nak: Vec<bool>,
     gaps: Vec<u64>,
@@ -263,6 +268,55 @@ enum Scope {
     Port(Address),
 }
 
+/// When whoever shares a limit was to get a CNP last, and when it got one.
+#[derive(Default)]
+struct Answered {
+    marks: HashMap<Scope, i64, RandomState>,
+    cnps: HashMap<Scope, i64, RandomState>,
+}
+
+impl Answered {
+    fn scope(limit: Limit, (row, back): (usize, Ends)) -> Scope {
+        match limit.scope {
+            Pacing::PerIpPair => Scope::Pair(back),
+            Pacing::PerPort => Scope::Port(back.src),
+            _ => Scope::Row(row),
+        }
+    }
+
+    /// From when on the limit let the receiver send a CNP that comes now.
+    fn due(&mut self, limit: Limit, place: (usize, Ends), now: i64) -> Option<i64> {
+        let last = self.cnps.insert(Answered::scope(limit, place), now);
+        last.map(|last| last.saturating_add(limit.least_ns as i64))
+    }
+
+    /// Whether what comes now, of this row, for which CNPs go this way, gets a CNP.
+    fn is_due(&mut self, limit: Limit, place: (usize, Ends), now: i64) -> bool {
+        let scope = Answered::scope(limit, place);
+        let is_due = |last: i64| now.saturating_sub(last) >= limit.least_ns as i64 || now < last;
+        let is_due = self.marks.get(&scope).is_none_or(|&last| is_due(last));
+        if is_due {
+            self.marks.insert(scope, now);
+        }
+        is_due
+    }
+}
+
+impl Marks {
+    /// Whether nearly all marks are farther apart than this limit, where the marks are those that these CNPs are for.
+    pub(super) fn are_all_answered(&self, limit: Limit, cnps: u64) -> bool {
+        let (mut answered, mut due, mut all) = (Answered::default(), 0u64, 0u64);
+        let events = self.events().into_iter().flatten();
+        for event in events.filter(|event| event.what == Happened::Mark) {
+            let Ends { src, dst } = self.noted()[event.noted as usize].ends;
+            let place = (event.noted as usize, Ends { src: dst, dst: src });
+            due += u64::from(answered.is_due(limit, place, event.time));
+            all += 1;
+        }
+        all * 2 >= cnps && (all - due) * 4 < all
+    }
+}
+
 /// Goes through the events: which marks a receiver with this limit answers, and what caused each CNP.
 fn judge(
     events: &[Event],
@@ -273,7 +327,7 @@ fn judge(
     is_for_losses: bool,
 ) {
     let noted = marks.noted();
-    let mut answered = HashMap::<Scope, i64, RandomState>::default();
+    let mut answered = Answered::default();
     let mut naks = NearNaks::of(events, noted);
     for event in events {
         let now = event.time;
@@ -289,33 +343,41 @@ fn judge(
             Happened::Nak if !is_for_losses => continue,
             Happened::Nak => {}
             Happened::Cnp => {
-                here.cnp(now, is_for_losses && naks.is_near(own, now));
+                let due = limit.and_then(|limit| answered.due(limit, (row, back), now));
+                here.cnp((now, due), is_for_losses && naks.is_near(own, now));
                 continue;
             }
         }
         let Some(limit) = limit else { continue };
-        let scope = match limit.scope {
-            Pacing::PerIpPair => Scope::Pair(back),
-            Pacing::PerPort => Scope::Port(back.src),
-            _ => Scope::Row(row),
-        };
-        let is_due = |last: i64| now.saturating_sub(last) >= limit.least_ns as i64 || now < last;
-        if answered.get(&scope).is_none_or(|&last| is_due(last)) {
-            answered.insert(scope, now);
+        if answered.is_due(limit, (row, back), now) {
             here.expected += 1;
         }
     }
     let for_marks = |row: &Row| {
-        let cnps = row.cnps.iter().copied().zip(&row.are_near_nak);
+        let cnps = row.each_cnp().zip(&row.are_near_nak);
         cnps.filter(|&(_, &is_near)| !is_near).map(|(cnp, _)| cnp).collect::<Vec<_>>()
     };
     for row in rows.iter_mut().filter(|row| !row.marks.is_sorted()) {
         row.marks.sort_unstable();
     }
-    let known: Vec<(Vec<i64>, &Row)> = rows.iter().map(|row| (for_marks(row), row)).collect();
-    let usual = Usual::of(known.iter().flat_map(|(cnps, row)| cnps.iter().map(|&cnp| (cnp, &row.marks[..]))));
-    drop(known);
-    for row in rows {
+    // Each receiver takes a time of its own.
+    let receiver = |row: &Row| {
+        let ends = row.back.first().and_then(|&at| noted.get(at)).map(|back| back.ends.src);
+        ends.or_else(|| row.data.and_then(|at| noted.get(at)).map(|data| data.ends.dst))
+    };
+    let known: Vec<_> = rows.iter().map(|row| (receiver(row), for_marks(row), row)).collect();
+    let learned = |is_of: &dyn Fn(Option<Address>) -> bool| {
+        let of = known.iter().filter(|(receiver, ..)| is_of(*receiver));
+        Usual::of(of.flat_map(|(_, cnps, row)| cnps.iter().map(|&cnp| (cnp, &row.marks[..]))))
+    };
+    let of_all = learned(&|_| true);
+    let receivers: HashSet<_, RandomState> = known.iter().map(|(receiver, ..)| *receiver).collect();
+    let usual: HashMap<_, _, RandomState> = match receivers.len() {
+        ..=1 => HashMap::default(),
+        _ => receivers.iter().filter_map(|&one| Some((one, learned(&|other| other == one)?))).collect(),
+    };
+    let usual: Vec<_> = rows.iter().map(|row| usual.get(&receiver(row)).copied().or(of_all)).collect();
+    for (row, usual) in rows.iter_mut().zip(usual) {
         row.explain(usual);
     }
 }
@@ -350,19 +412,25 @@ impl Row {
         *self = Row { data: self.data, back: std::mem::take(&mut self.back), ..Row::default() };
     }
 
-    fn cnp(&mut self, now: i64, is_near_nak: bool) {
+    fn each_cnp(&self) -> impl Iterator<Item = Cnp> {
+        self.cnps.iter().zip(&self.due).map(|(&time, &is_due)| Cnp { time, is_due })
+    }
+
+    fn cnp(&mut self, (now, due): (i64, Option<i64>), is_near_nak: bool) {
         let last = self.cnps.last();
         if let Some(gap) = last.and_then(|&last| u64::try_from(now.saturating_sub(last)).ok()) {
             self.gaps.push(gap);
         }
         self.cnps.push(now);
+        self.due.push(due);
         self.are_near_nak.push(is_near_nak);
     }
 
     /// What each CNP is for: the mark at the usual distance before it; else the NAK beside it; else the last mark.
     fn explain(&mut self, usual: Option<Usual>) {
-        for (&cnp, &is_near_nak) in self.cnps.iter().zip(&self.are_near_nak) {
-            let before = self.marks.partition_point(|&mark| mark <= cnp);
+        let cnps: Vec<Cnp> = self.each_cnp().collect();
+        for (cnp, &is_near_nak) in cnps.into_iter().zip(&self.are_near_nak) {
+            let before = self.marks.partition_point(|&mark| mark <= cnp.time);
             let last = before.checked_sub(1).and_then(|at| self.marks.get(at)).copied();
             // Without a usual distance, a mark that is as near as the NAK is no worse an explanation.
             let longest = match (is_near_nak, usual) {
@@ -370,16 +438,21 @@ impl Row {
                 (true, None) => NEAR_NAK_NS,
                 (false, _) => LONGEST_NS,
             };
-            let last = last.filter(|&mark| cnp.saturating_sub(mark) <= longest);
-            let nearest = || usual.and_then(|usual| usual.nearest(cnp, &self.marks));
+            let last = last.filter(|&mark| cnp.time.saturating_sub(mark) <= longest);
+            // Which of several it is for, nothing tells without a usual distance.
+            let nearest = || match usual {
+                Some(usual) => usual.nearest(cnp, &self.marks),
+                None => cnp.only_mark(&self.marks),
+            };
             let mark = usual.and_then(|usual| usual.mark(cnp, &self.marks));
-            let mark = mark.or_else(|| last.map(|last| nearest().unwrap_or(last)));
-            *match (mark, is_near_nak) {
-                (Some(_), _) => &mut self.by_mark,
-                (None, true) => &mut self.by_loss,
-                (None, false) => &mut self.unmarked,
+            let is_for_mark = mark.is_some() || last.is_some();
+            let mark = mark.or_else(|| last.and_then(|_| nearest()));
+            *match (is_for_mark, is_near_nak) {
+                (true, _) => &mut self.by_mark,
+                (false, true) => &mut self.by_loss,
+                (false, false) => &mut self.unmarked,
             } += 1;
-            self.latencies.extend(mark.and_then(|mark| u64::try_from(cnp.saturating_sub(mark)).ok()));
+            self.latencies.extend(mark.and_then(|mark| u64::try_from(cnp.time.saturating_sub(mark)).ok()));
         }
     }
 }
@@ -457,7 +530,7 @@ impl Maker<'_, '_> {
             reactions: reaction.map_or(0, |reaction| reaction.cnps),
             reaction_ratio: reaction.map(|reaction| reaction.ratio),
             keeps_rate: keeps_rate(cnps, reaction, before.zip(after))
-                .filter(|keeps| if *keeps { !is_hidden } else { !self.may_be_paused(reaction) }),
+                .filter(|&keeps| !is_hidden && (keeps || !self.is_paused(row))),
             cnps_with_data: backs().any(|back| data.is_some_and(|data| is_one_queue(data, back))),
             cnp_frames: backs()
                 .find(|back| back.cnps > 0)
@@ -516,27 +589,66 @@ impl Maker<'_, '_> {
         (data.flow.and_then(|flow| self.context.network.passages.first(flow)), data.ends.dst)
     }
 
-    /// Notes the hosts to which flows send as much together, while they get CNPs, as before. One flow alone that does is a sender that does not
-    /// react: nobody else's packets fill its queue.
+    /// Notes the hosts to which flows bring the same together all the time in which they get CNPs: a full link does that. One flow alone that does is a
+    /// sender that does not react: nobody else's packets fill its queue.
     fn compare_rates(&mut self, rows: &[Row]) {
-        let mut sums = HashMap::<_, (u32, [f64; 2]), RandomState>::default();
+        /// How long rates are measured, at least: few packets make them uneven.
+        const STEP_NS: i64 = 100_000;
+        /// So many of those times say something.
+        const ENOUGH: usize = 8;
+        let mut sums = HashMap::<_, (u32, Vec<u64>, Range<usize>), RandomState>::default();
         for row in rows.iter().filter(|row| !row.cnps.is_empty()) {
             let Some(at) = row.data else { continue };
-            let [Some(before), Some(after)] = self.rates(at, &row.cnps) else { continue };
-            let (flows, sum) = sums.entry(self.place(&self.marks.noted()[at])).or_default();
+            let (Some((axis, rate)), Some(&first), Some(&last)) =
+                (self.marks.rate(at), row.cnps.first(), row.cnps.last())
+            else {
+                continue;
+            };
+            let step = (STEP_NS / axis.width_ns).max(1) as usize;
+            let sum = |bins: &[u32]| bins.iter().map(|&bytes| u64::from(bytes)).sum::<u64>();
+            let steps = rate.chunks_exact(step).map(sum);
+            let place = |time: i64| axis.index(time.max(axis.origin_ns)).unwrap_or(0) / step;
+            let here = place(first) + 1..place(last);
+            let (flows, all, span) = sums
+                .entry(self.place(&self.marks.noted()[at]))
+                .or_insert_with(|| (0, Vec::new(), here.clone()));
             *flows += 1;
-            *sum = [sum[0] + before, sum[1] + after];
+            *span = span.start.min(here.start)..span.end.max(here.end);
+            for (at, bytes) in steps.enumerate() {
+                match all.get_mut(at) {
+                    Some(sum) => *sum += bytes,
+                    None => all.push(bytes),
+                }
+            }
         }
+        let is_full = |all: &[u64], span: Range<usize>| {
+            let mut here = all.get(span.start..span.end.min(all.len())).unwrap_or(&[]).to_vec();
+            here.sort_unstable();
+            let Some(&most) = here.get(here.len() * 9 / 10) else { return false };
+            // Senders that pause between bursts fill it in these.
+            let busy = here.iter().filter(|&&bytes| bytes * 2 >= most).count();
+            let full = here.iter().filter(|&&bytes| bytes as f64 >= FULL * most as f64).count();
+            busy >= ENOUGH && full * 10 >= busy * 8
+        };
         self.full_by_rate = sums
             .into_iter()
-            .filter(|(_, (flows, [before, after]))| *flows > 1 && *after >= FULL * before)
+            .filter(|(_, (flows, all, span))| *flows > 1 && is_full(all, span.clone()))
             .map(|(place, _)| place)
             .collect();
     }
 
-    /// Whether pauses may be why it is slower than before: no single CNP slows it.
-    fn may_be_paused(&self, reaction: Option<Reaction>) -> bool {
-        self.context.network.pauses.stop_any() && reaction.is_some_and(|reaction| reaction.ratio >= SAME)
+    /// Whether pauses of its link are enough to make it slower: more than a twentieth of the time in which it gets CNPs.
+    fn is_paused(&self, row: &Row) -> bool {
+        let (Some(&first), Some(&last)) = (row.cnps.first(), row.cnps.last()) else { return false };
+        let network = self.context.network;
+        let asked = || {
+            let data = row.data.and_then(|at| self.marks.noted().get(at))?;
+            let flow = data.flow?;
+            let place = (network.passages.first(flow)?, network.priorities.of(data.data_tag));
+            Some(network.asked_ns(flow, place, last))
+        };
+        network.pauses.stop_any()
+            && asked().is_none_or(|ns| ns.saturating_mul(20) > last.saturating_sub(first))
     }
 
     fn reason(&self) -> Reason {
@@ -557,6 +669,11 @@ impl Maker<'_, '_> {
             let from = axis.index(first.max(axis.origin_ns))? + 1;
             let to = axis.index(last)?.min(rate.len().saturating_sub(2));
             let bins = rate.get(from..=to).filter(|bins| !bins.is_empty())?;
+            // Some bins only: what it sent in the first one, behind the CNP, is a large part.
+            if let Some(sent) = self.marks.bytes_since(at, first, to) {
+                let lasted = axis.start_ns(to as i64 + 1).saturating_sub(first);
+                return (lasted > 0).then(|| sent as f64 * 1e9 / lasted as f64);
+            }
             let bytes: u64 = bins.iter().map(|&bytes| bytes as u64).sum();
             Some(bytes as f64 * 1e9 / (bins.len() as f64 * axis.width_ns as f64))
         };
@@ -569,7 +686,8 @@ fn keeps_rate(cnps: u64, reaction: Option<Reaction>, rates: Option<(f64, f64)>) 
     let (before, after) = rates?;
     let reaction = reaction?;
     let keeps = reaction.ratio >= SAME && after >= SAME * before;
-    let slows = reaction.ratio <= LOWER || after <= LOWER * before;
+    // Where no single CNP slows it, something else does: pauses, or its window, once the way is longer by a queue.
+    let slows = reaction.ratio <= LOWER || reaction.ratio < SAME && after <= LOWER * before;
     match (keeps, slows) {
         (true, _) if cnps >= MANY_CNPS && reaction.cnps >= MANY_CNPS => Some(true),
         (_, true) => Some(false),
