@@ -283,7 +283,18 @@ impl Requests {
         self.bound_tails(config);
         self.bound_by_sent();
         self.bound_hidden(shown, config);
+        self.bound_missed(config);
         self.bound_silences(config);
+    }
+
+    /// Where the capture misses packets, it may have missed each of those that it does not prove to be lost before the tap: they came again, and
+    /// what is missed looks the same as what is lost.
+    fn bound_missed(&mut self, config: &TrackConfig) {
+        if self.misses(config) && self.una > 0 {
+            let [least, most] = self.counts.lost_at(Place::Upstream).get();
+            let most = (most - least).saturating_sub(self.counts.perhaps());
+            self.counts.lost(Place::Capture, 0, most);
+        }
     }
 
     /// What may have been sent in silences, by all timeouts that there were.
@@ -581,8 +592,14 @@ impl Requests {
             return;
         }
         if self.early_answers().is_some() {
-            // In which order packets and answers passed, the capture does not show.
-            [Place::Upstream, Place::Downstream].into_iter().for_each(|place| self.none_is_proved(place));
+            // In which order packets and answers passed, the capture does not show. That of packets is proof enough for a sender that goes back.
+            self.none_is_proved(Place::Downstream);
+            if !is_in_order {
+                self.none_is_proved(Place::Upstream);
+            }
+            // What seems to be acknowledged before it comes again may have waited for that.
+            let [_, answered] = self.counts.lost_at(Place::AckPath).get();
+            self.counts.lost(Place::Downstream, 0, answered);
         }
         // Where nothing else proves a loss there, the capture may have missed what was passed over.
         let [shown, _] = self.counts.lost_at(Place::Upstream).get();
@@ -683,9 +700,10 @@ impl Requests {
     /// What is behind a lost packet was perhaps lost with it: as many as that are likely at all, where the capture has all, with times. So
     /// many losses show: `shown`.
     fn bound_hidden(&mut self, shown: u64, config: &TrackConfig) {
-        if self.shows_losses(config) {
+        // By clocks that are apart, all answers are as much later. Those before their questions tell nothing.
+        if self.shows_losses(config) && self.early_answers().is_none() {
             // Where NAKs made it go back, their shadows are all that is not known to have arrived.
-            self.counts.cap_hidden(shown, self.unasked(|_| true), self.answers());
+            self.counts.cap_hidden(shown, self.unasked(|_| true), self.missed(), self.answers());
         }
     }
 
@@ -703,7 +721,7 @@ impl Requests {
     /// many are lost as of those that others follow, whose loss shows. A silence may be the effect: how many there are tells nothing.
     fn bound_silences(&mut self, config: &TrackConfig) {
         let silences = u64::from(self.silences);
-        if silences == 0 || !self.shows_losses(config) || self.loses_bursts() {
+        if silences == 0 || !self.shows_losses(config) || self.loses_bursts() || self.is_apart() {
             return;
         }
         let Episodes { certain, likely } = self.counts.episodes_at(Place::Upstream);
@@ -735,14 +753,15 @@ impl Requests {
 
     /// Whether the capture shows most losses of the flow, and they are a matter of chance.
     fn shows_losses(&self, config: &TrackConfig) -> bool {
+        const FEW_MISSED: u64 = 16;
         !config.is_coarse
             && !config.is_sparse
             && !self.seq.is_sparse()
             && !self.has_cut_reads()
-            && !self.is_apart()
             && self.una > 0
             && self.counts.of(Class::Resync) == 0
-            && self.missed() == 0
+            // Of few packets that were missed, few can be what shows another loss.
+            && self.missed().saturating_mul(FEW_MISSED) <= self.counts.packets
             // Where all is lost at the end, that is no matter of chance.
             && !self.ends_unanswered()
     }

@@ -326,6 +326,10 @@ impl Requests {
         for verdict in &resolved[from..] {
             let fill = verdict.fill;
             let is_again = verdict.class == Class::Retransmission;
+            let (from, until) = verdict.left_out;
+            if from < until && self.reads.get().is_some() {
+                self.trouble.skipped_responses += until - from - self.packets_in(from..until);
+            }
             let flaw = if is_again { self.had_flaw(fill.x) } else { None };
             let place = flaw.map_or(Place::Upstream, Flaw::place);
             let nak = self.trouble.get().and_then(|trouble| trouble.last_nak(fill.x, fill.time));
@@ -904,7 +908,10 @@ impl Requests {
                     // be lost too.
                     (true, _) if asked.is_none() => {
                         let outstanding = self.packets_in(x..self.seq.hi);
-                        self.counts.trouble_mut().shadow.unanswered(outstanding);
+                        match self.responder.has_asked_for(x) {
+                            true => self.counts.lost_in_shadow(outstanding, outstanding),
+                            false => self.counts.trouble_mut().shadow.unanswered(outstanding),
+                        }
                     }
                     (true, _) => {}
                     // Its acknowledgement had passed the tap: it was lost later, or came too late for the timer.
