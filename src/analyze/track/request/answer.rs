@@ -231,6 +231,7 @@ impl Requests {
     ) {
         /// What is further ahead was acknowledged in another capture.
         const FAR: u64 = 1 << 20;
+        self.judge_early();
         // The requester may have gone back already. Then the NAK belongs to the pass before.
         let (hi, una) = (self.seq.hi, self.una);
         let outcome = self.responder.nakked(x, response.time);

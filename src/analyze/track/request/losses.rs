@@ -385,11 +385,12 @@ impl Requests {
             if self.misses(config) { self.sure_by_order() + self.sure_of_skipped(config) } else { 0 };
         let losses = (least + withheld).max(u64::from(certain) + u64::from(likely));
         // Where timers show more losses than NAKs do, packets are lost by whole bursts.
-        let timed = match is_whole && !self.loses_bursts() {
+        let is_of_bursts = trouble.tails.are_of_bursts();
+        let timed = match is_whole && !self.loses_bursts() && !is_of_bursts {
             true => trouble.tails.may_be_lost_by_timers(timed, losses, self.counts.packets),
             false => timed,
         };
-        let asked = match is_whole {
+        let asked = match is_whole && !is_of_bursts {
             true => trouble.tails.may_be_lost_by_questions(asked, losses, self.counts.packets),
             false => asked,
         };
@@ -415,14 +416,16 @@ impl Requests {
     /// Whether a responder that takes packets in order went on over one that the tap did not see: of a repetition, too, of which an earlier
     /// transmission was seen.
     fn is_passed_over(&self) -> bool {
-        self.seq.recovery_mode() == report::RecoveryMode::GoBackN && self.responder.has_missed()
+        self.seq.recovery_mode() == report::RecoveryMode::GoBackN
+            && self.responder.has_missed()
+            && self.early_answers().is_none()
     }
 
     /// So often its sender went back, and no NAK and no timer tells why, where answers show: the capture missed the NAK. Where answers are
     /// stamped after what they made their requester do, that is why; and whoever has READs may lack a response, which no NAK tells.
     pub(crate) fn reasons_missed(&self) -> u64 {
         let is_shown = self.acks_seen > 0
-            && !self.is_apart()
+            && !self.has_other_clock()
             && !self.has_reads()
             && self.counts.of(Class::LateOriginal) == 0;
         let recovery = self.more.as_ref().filter(|_| is_shown).and_then(|more| more.recovery.get());
@@ -700,11 +703,18 @@ impl Requests {
     /// What is behind a lost packet was perhaps lost with it: as many as that are likely at all, where the capture has all, with times. So
     /// many losses show: `shown`.
     fn bound_hidden(&mut self, shown: u64, config: &TrackConfig) {
-        // By clocks that are apart, all answers are as much later. Those before their questions tell nothing.
-        if self.shows_losses(config) && self.early_answers().is_none() {
-            // Where NAKs made it go back, their shadows are all that is not known to have arrived.
-            self.counts.cap_hidden(shown, self.unasked(|_| true), self.missed(), self.answers());
+        if !self.shows_losses(config) {
+            return;
         }
+        // What seems to be acknowledged before it came again may have waited for that.
+        let recovery = self.more.as_ref().and_then(|more| more.recovery.get());
+        let episodes = recovery.filter(|_| self.early_answers().is_some());
+        let seem_answered = episodes.into_iter().flat_map(|recovery| &recovery.episodes);
+        let seem_answered = seem_answered.filter(|episode| episode.place == Some(Place::AckPath));
+        let answered: u64 = seem_answered.map(|episode| episode.packets).sum();
+        // Where NAKs made it go back, their shadows are all that is not known to have arrived.
+        let unseen = self.missed().saturating_add(answered);
+        self.counts.cap_hidden(shown, self.unasked(|_| true), unseen, self.answers());
     }
 
     /// How soon it is answered. Where messages are acknowledged together, their acknowledgements wait for each other.

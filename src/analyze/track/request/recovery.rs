@@ -611,7 +611,8 @@ impl Requests {
             while behind.0 < n {
                 behind = (behind.0 + 1, self.next_packet(behind.1));
             }
-            self.seq.ring.get(behind.1).map(|sent| time - sent.time)
+            // Of those that came again since, it is not kept when they passed before.
+            self.seq.ring.get(behind.1).filter(|_| overdue.is_none()).map(|sent| time - sent.time)
         });
         let asked = AskedFor { after, behind: most.saturating_sub(1) };
         // Where those around it are repeated since, so is it, and that was lost before the tap, or is still to come.
