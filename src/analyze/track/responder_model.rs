@@ -118,11 +118,6 @@ impl ResponderModel {
         self.expected
     }
 
-    /// Whether it asked for this packet last. It asks once, and drops all behind it until it comes.
-    pub(crate) fn has_asked_for(&self, x: u64) -> bool {
-        self.asks.get().is_some_and(|asks| asks.last_nak == x && x > 0)
-    }
-
     /// One past the last PSN of the current pass.
     pub(crate) fn reached(&self) -> u64 {
         self.reached

@@ -706,12 +706,17 @@ impl Requests {
         if !self.shows_losses(config) {
             return;
         }
-        // What seems to be acknowledged before it came again may have waited for that.
+        // Where answers are stamped before their questions, it does not show which losses were not behind the tap, and what seems to be acknowledged
+        // before it came again may have waited for that.
         let recovery = self.more.as_ref().and_then(|more| more.recovery.get());
-        let episodes = recovery.filter(|_| self.early_answers().is_some());
-        let seem_answered = episodes.into_iter().flat_map(|recovery| &recovery.episodes);
-        let seem_answered = seem_answered.filter(|episode| episode.place == Some(Place::AckPath));
-        let answered: u64 = seem_answered.map(|episode| episode.packets).sum();
+        let episodes = recovery.filter(|_| self.early_answers().is_some()).into_iter();
+        let may_be_behind =
+            episodes.flat_map(|recovery| &recovery.episodes).map(|episode| match episode.place {
+                Some(Place::Upstream) => 0,
+                Some(Place::AckPath) => episode.packets.saturating_add(1),
+                _ => 1,
+            });
+        let answered: u64 = may_be_behind.sum();
         // Where NAKs made it go back, their shadows are all that is not known to have arrived.
         let unseen = self.missed().saturating_add(answered);
         self.counts.cap_hidden(shown, self.unasked(|_| true), unseen, self.answers());

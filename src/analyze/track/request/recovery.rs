@@ -475,6 +475,11 @@ impl Requests {
             let most = Some(step.unseen).filter(|&unseen| unseen > 0);
             self.sent_unseen((x, self.seq.hi), (p.time, silent), most, config);
         }
+        // It may have been sent again for this question before, and lost.
+        if let Some(nak) = self.trouble.get().and_then(|trouble| trouble.last_nak(x, p.time)) {
+            let wait = Wait { ns: p.time - nak.time, outstanding: 1, room: u64::MAX, since_seen: false };
+            self.waited(wait, config);
+        }
         if let Some(lost) = self.trouble.get_mut().and_then(|trouble| trouble.lost_behind.as_mut())
             && lost.x == x
             && lost.resent.is_none()
@@ -909,10 +914,7 @@ impl Requests {
                     // be lost too.
                     (true, _) if asked.is_none() => {
                         let outstanding = self.packets_in(x..self.seq.hi);
-                        match self.responder.has_asked_for(x) {
-                            true => self.counts.lost_in_shadow(outstanding, outstanding),
-                            false => self.counts.trouble_mut().shadow.unanswered(outstanding),
-                        }
+                        self.counts.trouble_mut().shadow.unanswered(outstanding);
                     }
                     (true, _) => {}
                     // Its acknowledgement had passed the tap: it was lost later, or came too late for the timer.

@@ -35,8 +35,7 @@ impl Requests {
     pub(crate) fn suspect(&mut self, x: u64, end: u64, (time, waited): (i64, i64)) {
         self.judge_suspect();
         let last = self.more.as_ref().and_then(|more| more.recovery().episodes.last());
-        let was_asked = last.is_some_and(|last| last.x == x && last.nak_frame.is_some())
-            || self.responder.has_asked_for(x);
+        let was_asked = last.is_some_and(|last| last.x == x && last.nak_frame.is_some());
         let (hi, had) = (self.seq.hi, self.responder.expected());
         self.trouble.suspect = Some(Suspect { x, end, was_asked, acks: 0, time, waited, hi, had });
     }
