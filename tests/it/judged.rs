@@ -555,7 +555,7 @@ fn answers_of_a_clock_that_is_behind_are_paired_by_what_follows() {
     let [before, behind] = [("upstream", 3), ("downstream", 6)];
     for (place, lost) in [before, behind] {
         let [least, most] = bounds(requests, place);
-        assert!((lost..=10 * lost).contains(&most) && least <= lost, "{place}: {least} to {most}");
+        assert!((lost..=12 * lost).contains(&most) && least <= lost, "{place}: {least} to {most}");
     }
     // What came after its acknowledgement was not missed.
     assert_eq!(bounds(requests, "capture")[0], 0);
@@ -592,4 +592,12 @@ fn who_tried_seven_times_gave_up() {
 fn tails_of_bursts_are_as_long_as_bursts() {
     let report = judged("tail-of-first-burst.pcap");
     assert!(bounds(stream(&report, 0x902, "requests"), "upstream")[1] >= 55);
+}
+
+/// UC repeats nothing: what is missing at the tap was lost before it, or by the capture, and breaks messages.
+#[test]
+fn broken_messages_say_how_many_packets_are_missing() {
+    let report = judged("uc-broken.pcap");
+    let text = report["findings"][0]["text"].as_str().unwrap();
+    assert!(text.contains("4 messages broken (0 to 5 packets lost before the tap)"), "{text}");
 }

@@ -321,10 +321,10 @@ impl Connections {
             let fits_port = has_port && candidate.path_tags.has_port(formula);
             let Some(mut bits) = evidence_of_psn(&candidate.requests, psn, exact) else {
                 // Where answers are stamped by another clock, they may come before what they answer.
-                if !exact && is_soon_sent(&candidate.requests, psn) {
-                    if fits_port {
-                        early = (early.0 + 1, Some(other));
-                    }
+                if fits_port && !exact && is_soon_sent(&candidate.requests, psn, WINDOW) {
+                    early = (early.0 + 1, Some(other));
+                }
+                if !exact && is_soon_sent(&candidate.requests, psn, NEXT) {
                     ahead = (ahead.0 + 1, Some(other));
                 }
                 return true;
@@ -719,7 +719,7 @@ impl Unpaired {
             return None;
         }
         let of_psn = evidence_of_psn(requests, psn, exact);
-        let is_early = || !exact && is_soon_sent(requests, psn);
+        let is_early = || !exact && is_soon_sent(requests, psn, WINDOW);
         Some((of_psn.or_else(|| is_early().then_some(0))? + OF_PORT_BITS, other))
     }
 
@@ -843,10 +843,10 @@ fn evidence_of_psn(requests: &Requests, psn: Psn, exact: bool) -> Option<u32> {
     Some(OF_WINDOW_BITS - window.ilog2())
 }
 
-/// Whether this PSN is among the next that these requests will have.
-fn is_soon_sent(requests: &Requests, psn: Psn) -> bool {
+/// Whether this PSN is among the next ones, so many, that these requests will have.
+fn is_soon_sent(requests: &Requests, psn: Psn, next: u64) -> bool {
     let x = requests.seq.unwrap(psn);
-    x > requests.seq.hi && x - requests.seq.hi < NEXT
+    x > requests.seq.hi && x - requests.seq.hi < next
 }
 
 /// Whether it is unpaired and between the two ports of this key. Its number may have been used for another flow.
