@@ -517,3 +517,87 @@ fn what_is_left_of_ultra_ethernet_is_enough() {
     assert_eq!(reserved["capture"]["not_decoded"].as_array().map(Vec::len), Some(0));
     assert_eq!(row(&reserved, "uet")["packets"], 4);
 }
+
+/// The identifications of a host go round while one of its flows is silent: what comes then seems to be half of all numbers behind, and is new.
+#[test]
+fn numbers_that_go_round_overtake_nobody() {
+    let report = judged("numbers-go-round.pcap");
+    let requests = stream(&report, 0x900, "requests");
+    assert_eq!((class(requests, "late_original"), class(requests, "new_after_gap")), (0, 6));
+    assert_eq!(bounds(requests, "upstream"), [7, 8]);
+}
+
+/// A pass of repetitions leaves out one packet, which was lost again, and the next one fills a hole: 19 packets were lost before the tap.
+#[test]
+fn what_is_left_out_before_a_hole_may_be_lost() {
+    let report = judged("left-out-before-hole.pcap");
+    assert!(bounds(stream(&report, 0x900, "requests"), "upstream")[1] >= 19);
+}
+
+/// The tail of a burst was lost. Of what the sender repeats, only packets come that had not come before: it goes back once.
+#[test]
+fn a_pass_that_fills_only_holes_is_one() {
+    let report = judged("pass-of-holes.pcap");
+    for flow in report["flows"].as_array().unwrap() {
+        assert_eq!(flow["requests"]["triggers"]["unknown"], 0, "{}", flow["dest_qp"]);
+    }
+    assert!(!findings(&report).contains(&"retransmit.unexplained"));
+}
+
+/// Answers are stamped 30 us before what they answer, and no port tells whose they are: they are the only ones that could be. All but the first NAKs,
+/// which came before that was known, are causes; three packets were lost before the tap and six behind it.
+#[test]
+fn answers_of_a_clock_that_is_behind_are_paired_by_what_follows() {
+    let report = judged("clock-behind-unpaired.pcapng");
+    assert_eq!(report["connections"][0]["paired_by"], "psn");
+    let requests = stream(&report, 0x900, "requests");
+    assert!(requests["triggers"]["nak"].as_u64() >= Some(6), "{}", requests["triggers"]);
+    let [before, behind] = [("upstream", 3), ("downstream", 6)];
+    for (place, lost) in [before, behind] {
+        let [least, most] = bounds(requests, place);
+        assert!((lost..=12 * lost).contains(&most) && least <= lost, "{place}: {least} to {most}");
+    }
+    // What came after its acknowledgement was not missed.
+    assert_eq!(bounds(requests, "capture")[0], 0);
+}
+
+/// A requester that waits for each answer, and for 3 ms then, and numbers its packets: where the next number comes next, nothing was sent meanwhile.
+#[test]
+fn the_next_number_comes_after_no_loss() {
+    let report = judged("one-at-a-time-numbered.pcap");
+    assert!(bounds(stream(&report, 0x900, "requests"), "upstream")[1] <= 10);
+}
+
+/// The mirror missed 17 packets, most of them such as came again. It misses few: of the losses behind the tap, as many are possible as are likely.
+#[test]
+fn a_mirror_that_misses_few_packets_bounds_losses() {
+    let report = judged("mirror-misses-few.pcap");
+    let requests = stream(&report, 0x900, "requests");
+    assert!(bounds(requests, "capture")[1] >= 17);
+    let [_, behind] = bounds(requests, "downstream");
+    assert!((5..=25).contains(&behind), "{behind}");
+}
+
+/// Seven tries, each twice as late as the one before, and then silence for twice as long as before the last one: no retry count allows more.
+#[test]
+fn who_tried_seven_times_gave_up() {
+    let report = judged("gave-up-by-growing-timer.pcap");
+    assert!(findings(&report).contains(&"retries.exhausted"));
+    let flow = report["flows"].as_array().unwrap().iter().find(|flow| flow["dest_qp"] == 0x900).unwrap();
+    assert_eq!(flow["gave_up"]["tries"], 8);
+}
+
+/// A switch dropped the tail of the first burst, when nothing was acknowledged yet, and tails of what was sent again: 55 packets.
+#[test]
+fn tails_of_bursts_are_as_long_as_bursts() {
+    let report = judged("tail-of-first-burst.pcap");
+    assert!(bounds(stream(&report, 0x902, "requests"), "upstream")[1] >= 55);
+}
+
+/// UC repeats nothing: what is missing at the tap was lost before it, or by the capture, and breaks messages.
+#[test]
+fn broken_messages_say_how_many_packets_are_missing() {
+    let report = judged("uc-broken.pcap");
+    let text = report["findings"][0]["text"].as_str().unwrap();
+    assert!(text.contains("4 messages broken (0 to 5 packets lost before the tap)"), "{text}");
+}

@@ -296,10 +296,12 @@ impl Connections {
         let lids = &self.lids;
         let Some(list) = self.unpaired.get_mut(&lids.pair(&key)) else { return };
         list.take_out_paired(flows, (lids, &key), &mut self.listed);
+        let among = u32::try_from(list.members.len()).unwrap_or(u32::MAX).max(1);
         let mut best: Option<(u32, PairedBy, FlowId)> = None;
         let mut second = 0;
         // Those that will soon send this PSN, and have the port that follows from both queue pairs; and whether one has the port that sent it already.
         let (mut early, mut has_sent_port) = ((0, None), false);
+        let mut ahead = (0, None);
         let wanted = Wanted::of(&key, psn, exact);
         let now = InVain { grown: list.grown, port: port.unwrap_or_default() };
         let is_in_vain = self.in_vain.get(id.0 as usize) == Some(&now);
@@ -319,8 +321,11 @@ impl Connections {
             let fits_port = has_port && candidate.path_tags.has_port(formula);
             let Some(mut bits) = evidence_of_psn(&candidate.requests, psn, exact) else {
                 // Where answers are stamped by another clock, they may come before what they answer.
-                if fits_port && !exact && is_soon_sent(&candidate.requests, psn) {
+                if fits_port && !exact && is_soon_sent(&candidate.requests, psn, WINDOW) {
                     early = (early.0 + 1, Some(other));
+                }
+                if !exact && is_soon_sent(&candidate.requests, psn, NEXT) {
+                    ahead = (ahead.0 + 1, Some(other));
                 }
                 return true;
             };
@@ -343,6 +348,15 @@ impl Connections {
             && !has_sent_port
         {
             self.join(flows, id, other, PairedBy::UdpPort, 28);
+            return;
+        }
+        // Among few flows, no other one's PSNs are as near, if several answers are so early and none of the others fits.
+        let bits = OF_NEXT_BITS.saturating_sub(among.ilog2());
+        if let ((1, Some(other)), None) = (ahead, best)
+            && attempts >= EARLY_ATTEMPTS
+            && bits >= ENOUGH_BITS
+        {
+            self.join(flows, id, other, PairedBy::Psn, bits);
             return;
         }
         // Evidence of several responses adds up only as far as each could have been chance.
@@ -705,7 +719,7 @@ impl Unpaired {
             return None;
         }
         let of_psn = evidence_of_psn(requests, psn, exact);
-        let is_early = || !exact && is_soon_sent(requests, psn);
+        let is_early = || !exact && is_soon_sent(requests, psn, WINDOW);
         Some((of_psn.or_else(|| is_early().then_some(0))? + OF_PORT_BITS, other))
     }
 
@@ -804,6 +818,11 @@ fn most_bits_of_psn(exact: bool) -> u32 {
 const OF_READ_BITS: u32 = 22;
 /// The evidence that an acknowledged PSN lies in a window, less the bits of the window's size.
 const OF_WINDOW_BITS: u32 = 24;
+/// The evidence that a PSN is among the next that a flow will have.
+const OF_NEXT_BITS: u32 = 14;
+const NEXT: u64 = 1 << (24 - OF_NEXT_BITS);
+/// Before so many answers, the flow that they are of may not have begun.
+const EARLY_ATTEMPTS: u16 = 4;
 /// PSNs around those that were sent.
 const AROUND_WINDOW: u64 = 65;
 /// The evidence that two flows have one port, which none of the others has.
@@ -824,10 +843,10 @@ fn evidence_of_psn(requests: &Requests, psn: Psn, exact: bool) -> Option<u32> {
     Some(OF_WINDOW_BITS - window.ilog2())
 }
 
-/// Whether this PSN is among the next that these requests will have.
-fn is_soon_sent(requests: &Requests, psn: Psn) -> bool {
+/// Whether this PSN is among the next ones, so many, that these requests will have.
+fn is_soon_sent(requests: &Requests, psn: Psn, next: u64) -> bool {
     let x = requests.seq.unwrap(psn);
-    x > requests.seq.hi && x - requests.seq.hi < WINDOW
+    x > requests.seq.hi && x - requests.seq.hi < next
 }
 
 /// Whether it is unpaired and between the two ports of this key. Its number may have been used for another flow.

@@ -22,6 +22,16 @@ pub(crate) struct IdOrder {
 /// The number of steps that are needed for a conclusion.
 const ENOUGH: u16 = 6;
 
+/// A packet is overtaken by less than so many others of its host. One that seems to be farther behind comes after a silence in which its host sent
+/// others: they share the counter, and it goes round.
+const BEHIND: u16 = 0x1000;
+
+/// How far an identification is ahead of another one; less than 0: it was sent before that.
+#[inline]
+pub(crate) fn ahead_of(id: u16, other: u16) -> i32 {
+    i32::from(id.wrapping_sub(other).wrapping_add(BEHIND)) - i32::from(BEHIND)
+}
+
 impl IdOrder {
     /// The identification of a packet that is no capture duplicate.
     #[inline]
@@ -78,8 +88,8 @@ impl IdOrder {
 
     /// How far this identification is ahead of the newest one seen.
     #[inline]
-    pub(crate) fn ahead(&self, id: u16) -> i16 {
-        id.wrapping_sub(self.newest) as i16
+    pub(crate) fn ahead(&self, id: u16) -> i32 {
+        ahead_of(id, self.newest)
     }
 
     /// Whether they increase: there are few steps back, and each is explained by one packet out of order.

@@ -34,7 +34,7 @@ use super::{
     order::IdOrder,
     push_last,
     responder_model::ResponderModel,
-    sequence::{Sequence, unseen},
+    sequence::{Sequence, is_next_sent, unseen},
     shed_first,
     silence::{Asked, RequesterState},
     step::{Context, Packet, Resolved},
@@ -321,7 +321,9 @@ impl Requests {
     /// After a silence as long as a timeout, the packet may have been sent before, and lost.
     #[inline(never)]
     fn after_silence(&mut self, id: Option<u16>, ids: &IdOrder) {
-        self.lost_perhaps(1, unseen(id, ids).clamp(1, self.burst()));
+        if !is_next_sent(id, ids) {
+            self.lost_perhaps(1, unseen(id, ids).clamp(1, self.burst()));
+        }
     }
 
     /// Takes a request. Returns its class; `None` if it is undecided: then the verdict comes in `resolved` later.
@@ -456,7 +458,7 @@ impl Requests {
                 self.lost_perhaps(1, step.unseen.min(self.burst()))
             }
             // After a silence as long as a timeout: sent before, perhaps, and lost.
-            Class::New => self.lost_perhaps(1, 1),
+            Class::New if !is_next_sent(p.id, ids) => self.lost_perhaps(1, 1),
             _ => {}
         }
         self.counts.decided(class, step.evidence);
@@ -848,6 +850,7 @@ impl Requests {
         self.seq.finish(&context, resolved);
         self.settle(began, resolved, config);
         self.sweep(self.una, true);
+        self.judge_early();
         self.settle_apart(ahead);
         if let Some(trouble) = self.trouble.get_mut() {
             trouble.is_peer_seen = is_peer_seen;

@@ -901,7 +901,7 @@ impl Responses {
             && !self.read.seq.is_sparse()
             && !config.is_coarse
         {
-            self.counts.cap_hidden(shown, again, Answers { shortest: reaction, usual: None });
+            self.counts.cap_hidden(shown, again, 0, Answers { shortest: reaction, usual: None });
         }
         // With them, requests may be missing, and then their responses are no jumps.
         let jumps = if open > 0 { self.read.seq.rare.jumps.psns() } else { 0 };

@@ -18,7 +18,7 @@ use super::{
     copies::{Behind, Copying, MIRROR_NS, Places, Replaced, SURE_NS, enough, is_coarse, is_young},
     holes::{Hole, Holes},
     on_demand::{OnDemand, quiet},
-    order::IdOrder,
+    order::{IdOrder, ahead_of},
     ring::{
         ACK_EXPECTED, MARKED, RETRANSMITTED, Ring, SENT, SENT_AGAIN, Sent, UNSURE, Unanswered, outstanding,
     },
@@ -439,8 +439,7 @@ impl Sequence {
         // It has the highest PSN, and yet was overtaken: by a repetition that was sent later. Packets of other PSN spaces overtake nobody.
         let behind = || self.rare.get().and_then(|rare| rare.behind_id);
         step.overtaken = p.id.is_some_and(|id| {
-            context.ids.is_overtaken(id)
-                && behind().is_some_and(|behind| (id.wrapping_sub(behind) as i16) < 0)
+            context.ids.is_overtaken(id) && behind().is_some_and(|behind| ahead_of(id, behind) < 0)
         });
         if self.in_pass && !step.overtaken {
             step.left_out = self.cur.max(context.una)..self.hi;
@@ -543,7 +542,7 @@ impl Sequence {
             return step.class = Some(Class::BeforeStart);
         }
         if let Some(id) = p.id {
-            let newer = self.rare.behind_id.filter(|behind| (id.wrapping_sub(*behind) as i16) < 0);
+            let newer = self.rare.behind_id.filter(|behind| ahead_of(id, *behind) < 0);
             self.rare.behind_id = Some(newer.unwrap_or(id));
         }
         if x < self.base {
@@ -618,7 +617,7 @@ impl Sequence {
             hole_time: hole.time,
             hole_first: hole.first,
             hole_psns: hole.psns,
-            sent_before: p.id.zip(hole.id).map(|(id, behind)| (id.wrapping_sub(behind) as i16) < 0),
+            sent_before: p.id.zip(hole.id).map(|(id, behind)| ahead_of(id, behind) < 0),
             overtaken: p.id.is_some_and(|id| context.ids.is_overtaken(id)),
             extent: (self.hi - x).min(u32::MAX as u64) as u32,
             // What waited for a timer had been missing for as long.
@@ -844,6 +843,12 @@ impl Sequence {
         // The packet behind them comes again, and not as the next one of a pass before: no packet that was only late is followed so.
         let rewinds = matches!(next, Next::Seen(x) if x == last.end && !(self.in_pass && x == self.cur));
         let pending = std::mem::take(&mut self.rare.pending);
+        // Whoever was asked for a packet and repeats the next one too, which nobody asked for, goes back: if all that it repeats fills holes, no packet
+        // that was seen before shows that.
+        let is_pass = matches!(&pending[..], [one, two, ..] if one.end == two.x
+            && (one.asked.is_some() || one.timed_out)
+            && two.asked.is_none()
+            && self.recovery_mode() != RecoveryMode::Selective);
         let mut begins = false;
         for &fill in &pending {
             let (class, evidence) =
@@ -860,8 +865,8 @@ impl Sequence {
             {
                 self.rare.latest = self.rare.latest.max(fill.time - fill.hole_time);
             }
-            let mut went_back = false;
-            let goes_on = goes_on || fill.is_in_pass;
+            let (mut went_back, mut left_out) = (false, (0, 0));
+            let goes_on = goes_on || fill.is_in_pass || is_pass;
             let in_pass = goes_on && class == Class::Retransmission;
             if class == Class::Retransmission {
                 if let Some(sent) = self.ring.get_mut(fill.x) {
@@ -880,12 +885,17 @@ impl Sequence {
                     if self.in_pass && fill.x == self.cur {
                         self.step_on(resolved);
                     }
+                    if self.in_pass && fill.x > self.cur {
+                        // The pass left out those before it, as it may before any packet.
+                        left_out = (self.cur.max(context.una), fill.x);
+                        self.rare.pass_holes.push(left_out.0..left_out.1, fill.time, None);
+                    }
                     (self.cur, self.in_pass) = (fill.end, true);
                 } else {
                     self.selective = self.selective.saturating_add(1);
                 }
             }
-            resolved.push(Resolved { fill, class, evidence, went_back, in_pass });
+            resolved.push(Resolved { fill, class, evidence, went_back, in_pass, left_out });
         }
         // Keeps the allocation.
         self.rare.pending = pending;
@@ -1039,13 +1049,14 @@ impl Sequence {
 /// The number of identifications that were skipped since the newest.
 pub(crate) fn unseen(id: Option<u16>, ids: &IdOrder) -> u64 {
     match id {
-        Some(id) if ids.counts_up() => (ids.ahead(id) as i64 - 1).max(0) as u64,
+        Some(id) if ids.counts_up() => (i64::from(ids.ahead(id)) - 1).max(0) as u64,
         _ => 0,
     }
 }
 
 /// Whether its sender sent nothing since the newest identification.
-fn is_next_sent(id: Option<u16>, ids: &IdOrder) -> bool {
+#[inline]
+pub(crate) fn is_next_sent(id: Option<u16>, ids: &IdOrder) -> bool {
     id.is_some_and(|id| ids.counts_up() && ids.ahead(id) == 1)
 }
 

@@ -177,6 +177,8 @@ pub(crate) struct Resolved {
     pub(crate) went_back: bool,
     /// It belongs to a pass of repetitions, opened it or came in its order.
     pub(crate) in_pass: bool,
+    /// From which PSN to which the pass left them out just before it.
+    pub(crate) left_out: (u64, u64),
 }
 
 impl Resolved {
@@ -195,7 +197,7 @@ impl Resolved {
 
     /// The verdict on a packet in a hole.
     pub(super) fn by(fill: GapFill, class: Class, evidence: Evidence) -> Resolved {
-        Resolved { fill, class, evidence, went_back: false, in_pass: false }
+        Resolved { fill, class, evidence, went_back: false, in_pass: false, left_out: (0, 0) }
     }
 
     /// Counts the verdict. A retransmission filled a hole: the original was lost upstream, unless it came corrupt. `proved`, `perhaps`:

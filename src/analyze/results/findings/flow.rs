@@ -581,8 +581,11 @@ pub(super) fn nakked(subject: &Subject<'_>, _: Bounds) -> (String, Vec<u64>) {
     (format!(" has {}; the capture lacks the packets that these answer", all.join(" and ")), Vec::new())
 }
 
-pub(super) fn broken(_: &Subject<'_>, count: Bounds) -> (String, Vec<u64>) {
-    let text = format!(": {} broken; UC does not retransmit", counted(count, "message"));
+pub(super) fn broken(subject: &Subject<'_>, count: Bounds) -> (String, Vec<u64>) {
+    let lost = subject.counts.requests.losses.upstream.filter(|&[_, most]| most > 0);
+    let lost =
+        lost.map_or(String::new(), |lost| format!(" ({} lost before the tap)", counted(lost, "packet")));
+    let text = format!(": {} broken{lost}; UC does not retransmit", counted(count, "message"));
     (text, Vec::new())
 }
 

@@ -229,6 +229,9 @@ impl Requests {
         resolved: &mut Vec<Resolved>,
         config: &TrackConfig,
     ) {
+        /// What is further ahead was acknowledged in another capture.
+        const FAR: u64 = 1 << 20;
+        self.judge_early();
         // The requester may have gone back already. Then the NAK belongs to the pass before.
         let (hi, una) = (self.seq.hi, self.una);
         let outcome = self.responder.nakked(x, response.time);
@@ -303,8 +306,13 @@ impl Requests {
                 self.lost_behind(x, (most.max(1), false), response.time, overdue);
             }
             Nakked::Ahead | Nakked::Unseen => {
-                let unseen = x.saturating_sub(hi).max(u64::from(!is_trimmed));
-                self.counts.lost(Place::Capture, 0, unseen);
+                // Those before it are acknowledged.
+                let unseen = x.saturating_sub(hi.max(una));
+                if unseen > 0 && unseen < FAR {
+                    self.acked_unseen += unseen;
+                    self.came_early(x - 1, response.time, unseen);
+                }
+                self.counts.lost(Place::Capture, 0, u64::from(!is_trimmed));
                 self.counts.lost_in_shadow(behind, behind);
             }
         }

@@ -35,8 +35,10 @@ crate::heap::heap! { Unmatched {} }
 /// Answers that were stamped before what they answer.
 #[derive(Clone, Copy, Debug, Default, crate::stored::Stored)]
 pub(crate) struct EarlyAnswers {
-    /// The first one whose packet has not come: its PSN, its time, and so many PSNs seemed to be unseen.
-    waiting: Option<(u64, i64, u64)>,
+    /// The first one whose packet has not come: its PSN, and its time.
+    waiting: Option<(u64, i64)>,
+    /// The PSNs that are acknowledged so, and have not come, from one to another.
+    unseen: (u64, u64),
     /// So many of which the packet came afterwards, and the longest time by which it did.
     pub(crate) count: u64,
     pub(crate) most_ns: i64,
@@ -140,22 +142,29 @@ impl Requests {
         self.trouble.get().filter(|_| self.is_apart()).map(|trouble| trouble.answers_ahead)
     }
 
-    /// An answer came to a packet that was not seen yet.
+    /// An answer came to a packet that was not seen yet. So many PSNs up to it seem to be unseen.
     #[cold]
     pub(super) fn came_early(&mut self, x: u64, time: i64, unseen: u64) {
-        self.trouble.answers_early.waiting.get_or_insert((x, time, unseen));
+        let early = &mut self.trouble.answers_early;
+        early.waiting.get_or_insert((x, time));
+        if unseen > 0 {
+            let (from, until) = (x + 1 - unseen, x + 1);
+            early.unseen = if early.unseen.1 == from { (early.unseen.0, until) } else { (from, until) };
+        }
     }
 
-    /// Whether the packet of an early answer came since: no answer is sent before, so that it is stamped by another clock.
+    /// What early answers acknowledge may have come since. If their packet did: no answer is sent before, so that it is stamped by another clock.
     #[inline]
     pub(super) fn judge_early(&mut self) {
         /// Clocks that are farther apart are another trouble: what comes later was sent again, or answered elsewhere.
         const FAR_NS: i64 = 10_000_000;
         let hi = self.seq.hi;
         let Some(trouble) = self.trouble.get_mut() else { return };
-        let Some((x, time, unseen)) = trouble.answers_early.waiting.take_if(|(x, ..)| *x < hi) else {
-            return;
-        };
+        let (from, until) = trouble.answers_early.unseen;
+        let came = hi.min(until).saturating_sub(from);
+        trouble.answers_early.unseen.0 += came;
+        self.acked_unseen = self.acked_unseen.saturating_sub(came);
+        let Some((x, time)) = trouble.answers_early.waiting.take_if(|(x, _)| *x < hi) else { return };
         let sent = self.seq.ring.get(x).filter(|_| self.seq.rare.holes.get(x).is_none());
         let sent = sent.filter(|sent| sent.flags & SENT_AGAIN == 0).map(|sent| sent.time);
         // Data within a READ has no request of its own.
@@ -165,7 +174,6 @@ impl Requests {
         let Some(late) = late.filter(|late| (1..FAR_NS).contains(late)) else { return };
         trouble.answers_early.count += 1;
         trouble.answers_early.most_ns = trouble.answers_early.most_ns.max(late);
-        self.acked_unseen = self.acked_unseen.saturating_sub(unseen);
     }
 
     /// Answers that were stamped before what they answer, where there are several.

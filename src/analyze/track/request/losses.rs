@@ -150,6 +150,8 @@ impl Requests {
     ) {
         /// Nobody sends more without an answer.
         const MOST: u64 = 1 << 16;
+        /// So many packets outstanding are no matter of single messages.
+        const WINDOW: u64 = 8;
         let trouble = self.trouble.get();
         let asked = trouble
             .and_then(|trouble| trouble.last_nak(x, time))
@@ -180,7 +182,10 @@ impl Requests {
             _ => asked_for_it,
         };
         let unanswered = (una == 0).then(|| hi.saturating_sub(self.seq.base));
-        let tail = Tail { hi, most: rest, is_asked, unanswered };
+        // A timer expires for the last packet of a window, too, of which the tap sees less than there is: answers pass it before they arrive.
+        let is_window = !is_asked && reach >= WINDOW && self.reads.get().is_none();
+        let most = if is_window { rest.max(beyond.min(1)) } else { rest };
+        let tail = Tail { hi, most, is_asked, unanswered };
         self.trouble.tails.goes_beyond(tail, beyond);
         self.trouble.tails.add(tail, hi - x.min(hi));
         let room = fit - rest;
@@ -283,7 +288,18 @@ impl Requests {
         self.bound_tails(config);
         self.bound_by_sent();
         self.bound_hidden(shown, config);
+        self.bound_missed(config);
         self.bound_silences(config);
+    }
+
+    /// Where the capture misses packets, it may have missed each of those that it does not prove to be lost before the tap: they came again, and
+    /// what is missed looks the same as what is lost.
+    fn bound_missed(&mut self, config: &TrackConfig) {
+        if self.misses(config) && self.una > 0 {
+            let [least, most] = self.counts.lost_at(Place::Upstream).get();
+            let most = (most - least).saturating_sub(self.counts.perhaps());
+            self.counts.lost(Place::Capture, 0, most);
+        }
     }
 
     /// What may have been sent in silences, by all timeouts that there were.
@@ -374,11 +390,12 @@ impl Requests {
             if self.misses(config) { self.sure_by_order() + self.sure_of_skipped(config) } else { 0 };
         let losses = (least + withheld).max(u64::from(certain) + u64::from(likely));
         // Where timers show more losses than NAKs do, packets are lost by whole bursts.
-        let timed = match is_whole && !self.loses_bursts() {
+        let is_of_bursts = trouble.tails.are_of_bursts();
+        let timed = match is_whole && !self.loses_bursts() && !is_of_bursts {
             true => trouble.tails.may_be_lost_by_timers(timed, losses, self.counts.packets),
             false => timed,
         };
-        let asked = match is_whole {
+        let asked = match is_whole && !is_of_bursts {
             true => trouble.tails.may_be_lost_by_questions(asked, losses, self.counts.packets),
             false => asked,
         };
@@ -404,14 +421,16 @@ impl Requests {
     /// Whether a responder that takes packets in order went on over one that the tap did not see: of a repetition, too, of which an earlier
     /// transmission was seen.
     fn is_passed_over(&self) -> bool {
-        self.seq.recovery_mode() == report::RecoveryMode::GoBackN && self.responder.has_missed()
+        self.seq.recovery_mode() == report::RecoveryMode::GoBackN
+            && self.responder.has_missed()
+            && self.early_answers().is_none()
     }
 
     /// So often its sender went back, and no NAK and no timer tells why, where answers show: the capture missed the NAK. Where answers are
     /// stamped after what they made their requester do, that is why; and whoever has READs may lack a response, which no NAK tells.
     pub(crate) fn reasons_missed(&self) -> u64 {
         let is_shown = self.acks_seen > 0
-            && !self.is_apart()
+            && !self.has_other_clock()
             && !self.has_reads()
             && self.counts.of(Class::LateOriginal) == 0;
         let recovery = self.more.as_ref().filter(|_| is_shown).and_then(|more| more.recovery.get());
@@ -581,8 +600,14 @@ impl Requests {
             return;
         }
         if self.early_answers().is_some() {
-            // In which order packets and answers passed, the capture does not show.
-            [Place::Upstream, Place::Downstream].into_iter().for_each(|place| self.none_is_proved(place));
+            // In which order packets and answers passed, the capture does not show. That of packets is proof enough for a sender that goes back.
+            self.none_is_proved(Place::Downstream);
+            if !is_in_order {
+                self.none_is_proved(Place::Upstream);
+            }
+            // What seems to be acknowledged before it comes again may have waited for that.
+            let [_, answered] = self.counts.lost_at(Place::AckPath).get();
+            self.counts.lost(Place::Downstream, 0, answered);
         }
         // Where nothing else proves a loss there, the capture may have missed what was passed over.
         let [shown, _] = self.counts.lost_at(Place::Upstream).get();
@@ -683,10 +708,23 @@ impl Requests {
     /// What is behind a lost packet was perhaps lost with it: as many as that are likely at all, where the capture has all, with times. So
     /// many losses show: `shown`.
     fn bound_hidden(&mut self, shown: u64, config: &TrackConfig) {
-        if self.shows_losses(config) {
-            // Where NAKs made it go back, their shadows are all that is not known to have arrived.
-            self.counts.cap_hidden(shown, self.unasked(|_| true), self.answers());
+        if !self.shows_losses(config) {
+            return;
         }
+        // Where answers are stamped before their questions, it does not show which losses were not behind the tap, and what seems to be acknowledged
+        // before it came again may have waited for that.
+        let recovery = self.more.as_ref().and_then(|more| more.recovery.get());
+        let episodes = recovery.filter(|_| self.early_answers().is_some()).into_iter();
+        let may_be_behind =
+            episodes.flat_map(|recovery| &recovery.episodes).map(|episode| match episode.place {
+                Some(Place::Upstream) => 0,
+                Some(Place::AckPath) => episode.packets.saturating_add(1),
+                _ => 1,
+            });
+        let answered: u64 = may_be_behind.sum();
+        // Where NAKs made it go back, their shadows are all that is not known to have arrived.
+        let unseen = self.missed().saturating_add(answered);
+        self.counts.cap_hidden(shown, self.unasked(|_| true), unseen, self.answers());
     }
 
     /// How soon it is answered. Where messages are acknowledged together, their acknowledgements wait for each other.
@@ -703,7 +741,7 @@ impl Requests {
     /// many are lost as of those that others follow, whose loss shows. A silence may be the effect: how many there are tells nothing.
     fn bound_silences(&mut self, config: &TrackConfig) {
         let silences = u64::from(self.silences);
-        if silences == 0 || !self.shows_losses(config) || self.loses_bursts() {
+        if silences == 0 || !self.shows_losses(config) || self.loses_bursts() || self.is_apart() {
             return;
         }
         let Episodes { certain, likely } = self.counts.episodes_at(Place::Upstream);
@@ -735,14 +773,15 @@ impl Requests {
 
     /// Whether the capture shows most losses of the flow, and they are a matter of chance.
     fn shows_losses(&self, config: &TrackConfig) -> bool {
+        const FEW_MISSED: u64 = 16;
         !config.is_coarse
             && !config.is_sparse
             && !self.seq.is_sparse()
             && !self.has_cut_reads()
-            && !self.is_apart()
             && self.una > 0
             && self.counts.of(Class::Resync) == 0
-            && self.missed() == 0
+            // Of few packets that were missed, few can be what shows another loss.
+            && self.missed().saturating_mul(FEW_MISSED) <= self.counts.packets
             // Where all is lost at the end, that is no matter of chance.
             && !self.ends_unanswered()
     }

@@ -326,6 +326,10 @@ impl Requests {
         for verdict in &resolved[from..] {
             let fill = verdict.fill;
             let is_again = verdict.class == Class::Retransmission;
+            let (from, until) = verdict.left_out;
+            if from < until && self.reads.get().is_some() {
+                self.trouble.skipped_responses += until - from - self.packets_in(from..until);
+            }
             let flaw = if is_again { self.had_flaw(fill.x) } else { None };
             let place = flaw.map_or(Place::Upstream, Flaw::place);
             let nak = self.trouble.get().and_then(|trouble| trouble.last_nak(fill.x, fill.time));
@@ -471,6 +475,11 @@ impl Requests {
             let most = Some(step.unseen).filter(|&unseen| unseen > 0);
             self.sent_unseen((x, self.seq.hi), (p.time, silent), most, config);
         }
+        // It may have been sent again for this question before, and lost.
+        if let Some(nak) = self.trouble.get().and_then(|trouble| trouble.last_nak(x, p.time)) {
+            let wait = Wait { ns: p.time - nak.time, outstanding: 1, room: u64::MAX, since_seen: false };
+            self.waited(wait, config);
+        }
         if let Some(lost) = self.trouble.get_mut().and_then(|trouble| trouble.lost_behind.as_mut())
             && lost.x == x
             && lost.resent.is_none()
@@ -607,7 +616,8 @@ impl Requests {
             while behind.0 < n {
                 behind = (behind.0 + 1, self.next_packet(behind.1));
             }
-            self.seq.ring.get(behind.1).map(|sent| time - sent.time)
+            // Of those that came again since, it is not kept when they passed before.
+            self.seq.ring.get(behind.1).filter(|_| overdue.is_none()).map(|sent| time - sent.time)
         });
         let asked = AskedFor { after, behind: most.saturating_sub(1) };
         // Where those around it are repeated since, so is it, and that was lost before the tap, or is still to come.

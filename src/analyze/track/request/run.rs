@@ -12,7 +12,7 @@ use crate::{
             goodput::Marks,
             order::IdOrder,
             ring::{self, Sent},
-            sequence::{Sequence, sent_in_run, unseen},
+            sequence::{Sequence, is_next_sent, sent_in_run, unseen},
         },
     },
     heap::heap,
@@ -164,7 +164,7 @@ impl RunState {
         self.put(packet, frame);
         let Of::Requests(run) = &mut self.of else { return None };
         // In many traces, the processor would predict a branch wrong.
-        let is_silent = silence > run.floor as u64;
+        let is_silent = (silence > run.floor as u64) & !is_next_sent(packet.ip_id(), ids);
         let perhaps = (unseen(packet.ip_id(), ids) as u32).min(1 << (run.knows >> KNOWN_BITS)).max(1);
         // More were not lost than came after.
         run.perhaps = run.perhaps.saturating_add(select_unpredictable(is_silent, perhaps as u16, 0));

@@ -83,6 +83,12 @@ impl Tails {
         self.questions = self.questions.saturating_add(u32::from(is_new));
     }
 
+    /// Whether packets are lost many at a time, as where a switch drops the tails of bursts: a tail is as long as its burst, then, and no chance tells of it.
+    pub(crate) fn are_of_bursts(&self) -> bool {
+        const MANY: u64 = 4;
+        self.longest_gap >= MANY
+    }
+
     /// So many PSNs were passed over at once.
     pub(crate) fn gap(&mut self, psns: u64) {
         self.longest_gap = self.longest_gap.max(psns);
@@ -96,8 +102,9 @@ impl Tails {
         let [timed, asked] = self.beyond;
         let sums = (self.timed.saturating_add(timed), self.asked.saturating_add(asked));
         self.latest.iter().fold(sums, |(timed, asked), tail| {
-            // Nobody has more outstanding at first than later.
-            let window = window.zip(tail.unanswered).map(|(window, had)| window.saturating_sub(had));
+            // Nobody has much more outstanding at first than later, when answers come before its burst ends.
+            let window =
+                window.zip(tail.unanswered).map(|(window, had)| window.saturating_mul(2).saturating_sub(had));
             let tail = Tail { most: tail.most.min(window.unwrap_or(u64::MAX)), ..*tail };
             match (tail.is_asked, tail.until(hi, reach)) {
                 (false, most) => (timed.saturating_add(most), asked),

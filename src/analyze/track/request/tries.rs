@@ -76,7 +76,8 @@ const AFTER_REFUSALS_NS: i64 = 1_000_000;
 const SHORTEST_UNHEARD_NS: i64 = 100_000;
 
 /// The largest retry count is 7.
-const MOST_TRIES: u32 = 1 + 7;
+const MOST_RETRIES: u32 = 7;
+const MOST_TRIES: u32 = 1 + MOST_RETRIES;
 
 impl Tries {
     /// The time within which the next try would come: distances may grow.
@@ -195,7 +196,12 @@ impl Requests {
         let apart = Some([tries.shortest, tries.longest].map(|ns| ns as u64));
         // The last try that is allowed; and who gives up closes the connection, when the timer expires once more.
         let is_last = is_closed || allowed.is_some_and(|allowed| again >= allowed.into());
-        let patience = if is_last { tries.latest - tries.latest / 8 } else { tries.patience() };
+        let patience = match again {
+            _ if is_last => tries.latest - tries.latest / 8,
+            // No retry count allows more, so that no try comes for which a growing timer waits longer.
+            MOST_RETRIES.. => tries.latest.saturating_add(tries.latest / 2),
+            _ => tries.patience(),
+        };
         let (first, since, last) = (tries.first, tries.second, tries.last);
         (until.saturating_sub(quiet_since) > patience).then_some(Stopped {
             by: GiveUp::Retries,
