@@ -232,6 +232,8 @@ pub(crate) struct Trouble {
     /// Requests of the other end pass the tap: its answers would, too.
     pub(super) is_peer_seen: bool,
     pub(super) answers_early: EarlyAnswers,
+    /// Data that came just after its READ had been requested again for no reason that shows, as if a clock were ahead.
+    pub(super) data_late: EarlyAnswers,
     /// The capture has so few packets that most causes cannot be seen.
     pub(crate) hides_causes: bool,
 }
