@@ -19,7 +19,7 @@ fn of(asked: impl IntoIterator<Item = [i64; 2]>) -> Shadow {
     let mut shadow = Shadow::default();
     for [first, second] in asked {
         let after = BEHIND.map(|n| Some(first - (first - second) * (n as i64 - 1)));
-        shadow.after(AskedFor { after, behind: 49 });
+        shadow.after(AskedFor { after, waited: false, behind: 49 });
     }
     shadow
 }
@@ -69,4 +69,19 @@ fn without_an_answer_there_is_no_shadow() {
     assert_eq!(shadow.most(1, 1, (1000, 0), RTT), Some(31));
     shadow.hide(1);
     assert!(shadow.most(1, 1, (1000, 0), RTT).is_some_and(|most| most < 32));
+}
+
+/// A question behind data of READs waited for that data: how late it came tells nothing of what was lost.
+#[test]
+fn questions_behind_data_tell_nothing() {
+    let sent = (10_000, 0);
+    let late = |waited| {
+        let mut shadow = of([[4000, 3900]; 4]);
+        for _ in 0..4 {
+            let after = BEHIND.map(|n| Some(9000 - 100 * (n as i64 - 1)));
+            shadow.after(AskedFor { after, waited, behind: 49 });
+        }
+        shadow.most(400, 8, sent, RTT).unwrap()
+    };
+    assert!(late(true) * 2 < late(false), "{} {}", late(true), late(false));
 }

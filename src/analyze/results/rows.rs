@@ -370,6 +370,10 @@ fn lost_responses(flow: &Flow, peer: Option<&Flow>) -> Lost {
     if atomics > 0 {
         let unanswered = peer.map_or(u64::MAX, |peer| peer.requests.atomics_again_or_waiting());
         let again = peer.map_or(u64::MAX, |peer| peer.requests.results_again_or_waiting());
+        let shown = counts.episodes_at(Place::Downstream);
+        let shown = u64::from(shown.certain) + u64::from(shown.likely);
+        let others = counts.packets.saturating_sub(again + counts.of(Class::Retransmission));
+        let again = peer.map_or(again, |peer| peer.requests.results_may_be_lost(again, shown, others));
         losses[Place::Downstream as usize].add(0, atomics.min(unanswered).min(again));
         // Each that passed the tap has one answer at most, and those that passed it were not lost before.
         let unseen = peer.filter(|_| counts.of(Class::CaptureDuplicate) == 0);

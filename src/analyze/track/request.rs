@@ -604,6 +604,7 @@ impl Requests {
         }
         let is_atomic = request.operation != Operation::ReadRequest;
         self.reads.atomics += u64::from(is_atomic);
+        let refused = self.refused_from();
         let end = x + request.packet.n as u64;
         // A READ beyond all others is new.
         if end <= self.reads.end {
@@ -625,8 +626,11 @@ impl Requests {
             read.over_before = std::mem::take(&mut read.over);
             let is_one = (read.first, read.end) == (x, x + 1);
             let results = std::mem::take(&mut read.results);
+            // It was not executed before: it has no result.
+            let was_refused = is_atomic && results == 0 && refused.is_some_and(|from| x >= from);
             let reads = &mut *self.reads;
             reads.results_again += u64::from(results);
+            reads.atomics = reads.atomics.saturating_sub(was_refused.into());
             reads.again_end = end;
             // Where the request is cut, what follows it tells how long it is: the last one of a pass of repetitions is followed by others again.
             let is_last = is_one && end == reads.end;
@@ -649,6 +653,12 @@ impl Requests {
         self.reads.in_disorder |= last.is_some_and(|last| last.first > x || last.end > end);
         self.reads.end = self.reads.end.max(end);
         push_last(&mut self.reads.list, MAX_READS, read);
+    }
+
+    /// The PSN from which on the responder had taken nothing when the sender last went back, where it did so for a NAK.
+    fn refused_from(&self) -> Option<u64> {
+        let last = self.more.as_ref().filter(|_| self.is_recovering)?.recovery.get()?.episodes.last()?;
+        last.asked.filter(|_| last.trigger == Trigger::Nak)
     }
 
     /// At least so many packets were acknowledged that the capture does not have.

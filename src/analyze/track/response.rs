@@ -56,6 +56,8 @@ pub(crate) struct Data {
     open: bool,
     /// From which PSN on a READ was requested again, and when.
     asked: Option<(u64, i64)>,
+    /// Some READ was requested again from within.
+    asks_from_within: bool,
     /// The same, whatever came since.
     asked_last: Option<(u64, i64)>,
     /// When what was last requested again came. What had come before it, and is behind it, was refused.
@@ -660,6 +662,18 @@ impl Responses {
         self.counts.lost_in_shadow(most, if by == Trigger::Timeout { 0 } else { most });
     }
 
+    /// So long ago those of the responses behind this one passed that [`BEHIND`] names.
+    fn passed_behind(&self, x: u64, time: i64) -> [Option<i64>; BEHIND.len()] {
+        let seq = &self.read.seq;
+        let mut passed = (x + 1..seq.cur).filter_map(|x| seq.ring.get(x));
+        let mut before = 0;
+        BEHIND.map(|n| {
+            let next = passed.nth((n - before - 1) as usize);
+            before = n;
+            next.map(|sent| time - sent.time)
+        })
+    }
+
     /// A READ was requested again in this frame, from this PSN on: its response did not arrive, or came too late. Returns where a
     /// response was lost; `None` if it may have been the request.
     pub(crate) fn asked_again(
@@ -679,6 +693,7 @@ impl Responses {
         }
         let late = self.counts.of(Class::LateOriginal) + self.counts.trouble().overtaken_again;
         let is_reordered = again.is_reordered || late > 0;
+        self.read.asks_from_within |= again.is_from_within;
         let Data { seq, expected, asked, asked_last, asked_by, went_back, .. } = &mut *self.read;
         let x = seq.unwrap(again.psn);
         *asked = Some((x, time));
@@ -713,8 +728,9 @@ impl Responses {
         // Nor did any come of those before the first one that did.
         let before_all = seq.base.min(x + again.responses).saturating_sub(x);
         self.counts.lost(Place::Upstream, 0, surely + before_all);
-        // Those after it may have been lost with it.
-        let most = seq.cur.saturating_sub(x);
+        // Those after it may have been lost with it: PSNs of other requests are between them.
+        let parts = parts_of(requests, x..seq.cur.max(x), |read| !read.is_atomic);
+        let most = parts.map(|part| part.end - part.start).sum::<u64>().min(seq.cur.saturating_sub(x));
         self.counts.lost(Place::Downstream, 0, most.max((x < *expected).into()));
         self.read.tails = self.read.tails.saturating_add(tail);
         let Data { seq, expected, answered, .. } = &mut *self.read;
@@ -739,6 +755,9 @@ impl Responses {
         };
         if is_by_loss && (x > *expected || sent.is_some_and(|sent| is_refused(sent) || is_on_its_way(sent))) {
             // The responses before it are due, or were when it came: the requester asks for this one anew, whether it came or not.
+            if sent.is_some() {
+                self.counts.trouble_mut().shadow.hide(in_shadow);
+            }
             return Some(DataLoss { place: Place::None, is_sure: false, is_result: false, sent });
         }
         let is_first = x == *expected;
@@ -814,6 +833,7 @@ impl Responses {
             let missed = self.read.seq.rare.holes.iter().find(|hole| responses.contains(&hole.start));
             let missed = missed.map(|hole| (hole.start, time));
             self.read.asked = missed.or(self.read.asked);
+            self.counts.trouble_mut().shadow.hide(in_shadow);
             self.counts.episode(Place::Upstream, false);
             return Some(DataLoss { place: Place::Upstream, is_sure: false, is_result: false, sent: None });
         }
@@ -827,9 +847,13 @@ impl Responses {
         if is_sure {
             self.counts.prove(Place::Downstream);
         }
-        if in_shadow > 0 {
-            let after = BEHIND.map(|n| self.read.seq.ring.get(x + n).map(|sent| time - sent.time));
-            self.counts.trouble_mut().shadow.after(AskedFor { after, behind: in_shadow - 1 });
+        // Which one it lacks of a READ that it issues again as a whole, no time tells.
+        let is_whole = !again.is_from_within && again.rest > 1 && !self.read.asks_from_within;
+        if is_whole {
+            self.counts.trouble_mut().shadow.hide(in_shadow.saturating_sub(1));
+        } else if in_shadow > 0 {
+            let after = self.passed_behind(x, time);
+            self.counts.trouble_mut().shadow.after(AskedFor { after, waited: false, behind: in_shadow - 1 });
         }
         self.counts.episode(Place::Downstream, is_sure);
         Some(DataLoss { place: Place::Downstream, is_sure, is_result: false, sent })
@@ -878,6 +902,11 @@ impl Responses {
         let [proved, _] = self.counts.lost_at(Place::Upstream).get();
         if config.misses || is_disordered || proved <= self.read.sure_by_order {
             self.counts.doubt(Place::Upstream, self.read.sure_by_order);
+        } else {
+            // What was asked for, and what its repetition shows beside: two kinds of losses.
+            let asked = u64::from(self.counts.episodes_at(Place::Upstream).certain);
+            let all = self.read.sure_by_order.saturating_add(asked);
+            self.counts.prove_up_to(Place::Upstream, all);
         }
         if config.is_sparse || self.read.seq.is_sparse() {
             let (base, hi) = (self.read.seq.base, self.read.seq.hi);
@@ -893,8 +922,9 @@ impl Responses {
             [Place::Upstream, Place::Downstream].iter().for_each(|&place| self.counts.doubt_all(place));
         }
         let late = self.counts.of(Class::LateOriginal) + self.counts.trouble().overtaken_again;
+        const FEW: u64 = 64;
         if open == 0
-            && late == 0
+            && late <= self.counts.packets / FEW
             && !is_apart
             && self.counts.of(Class::Resync) == 0
             && !config.is_sparse

@@ -29,6 +29,8 @@ heap! { Shadow { asked } AskedFor {} }
 pub(crate) struct AskedFor {
     /// So many nanoseconds after those of the packets behind it that [`BEHIND`] names.
     pub(crate) after: [Option<i64>; BEHIND.len()],
+    /// The question came just behind data of READs, and may have waited for that.
+    pub(crate) waited: bool,
     /// So many packets behind it may be lost with it.
     pub(crate) behind: u64,
 }
@@ -136,8 +138,15 @@ impl Shadow {
         if fastest.is_none() && !self.asked.is_empty() {
             return None;
         }
-        let kept = self.asked.len() as u64;
-        let in_doubt: u64 = self.asked.iter().map(|asked| asked.in_doubt(fastest)).sum();
+        // Questions that waited behind data tell nothing of what was lost: with each of them, as many were as with the others.
+        let prompt = self.asked.iter().filter(|asked| !asked.waited);
+        let (kept, in_doubt) = prompt.fold((0, 0), |(n, sum), asked| (n + 1, sum + asked.in_doubt(fastest)));
+        let waited: u64 =
+            self.asked.iter().filter(|asked| asked.waited).map(|asked| asked.in_doubt(fastest)).sum();
+        let few = self.asked.len() as u64 - kept;
+        let by_others = (few * (in_doubt + 1)).div_ceil(kept + 1);
+        let in_doubt = in_doubt + waited.min(by_others);
+        let kept = kept + few;
         let in_doubt = in_doubt.min(self.by_delays(fastest, answers).unwrap_or(u64::MAX));
         let behind: u64 = self.asked.iter().map(|asked| asked.behind).sum();
         let hidden = self.hidden.saturating_add(behind.saturating_sub(in_doubt));

@@ -397,6 +397,7 @@ impl Requests {
         let read = &mut reads.list[at];
         read.results += u32::from(is_result);
         let (sent, retried) = (read.time, read.retried);
+        let end = if open == Some(read.first) { x + 1 } else { read.end };
         let mut first = None;
         let mut is_last = false;
         reads.last_time = response.time;
@@ -408,7 +409,9 @@ impl Requests {
         if x >= read.next {
             read.next = x + 1;
         }
-        read.is_repeated |= x < read.reach;
+        // What goes on from the last one is of the request before, and crossed this one.
+        read.is_repeated |= x < read.reach && x < read.last;
+        read.last = x + 1;
         if !read.answered {
             read.answered = true;
             first = (x == read.first && !retried).then_some(response.time - sent);
@@ -437,7 +440,8 @@ impl Requests {
         if is_complete {
             self.took(What::Message, x, (sent, response.time), config);
         }
-        self.responder.acknowledged(x + 1);
+        // Who answers a READ has taken all of it.
+        self.responder.acknowledged(end);
         if !self.reads.out_of_sequence {
             self.progress(x + 1, response.time, resolved, config);
         }

@@ -99,7 +99,13 @@ impl Requests {
         triggers[by as usize] = triggers[by as usize].saturating_add(1);
         let trouble = &mut *self.trouble;
         trouble.suspect = None;
-        trouble.answers_ahead = trouble.answers_ahead.max(late);
+        match by {
+            Trigger::ImpliedNak => {
+                trouble.data_late.count = trouble.data_late.count.saturating_add(1);
+                trouble.data_late.most_ns = trouble.data_late.most_ns.max(late);
+            }
+            _ => trouble.answers_ahead = trouble.answers_ahead.max(late),
+        }
         Some(passed)
     }
 
@@ -139,7 +145,7 @@ impl Requests {
 
     /// How much the clock that stamps answers is ahead, at least.
     pub(crate) fn answers_ahead(&self) -> Option<i64> {
-        self.trouble.get().filter(|_| self.is_apart()).map(|trouble| trouble.answers_ahead)
+        self.is_apart().then(|| self.ahead())
     }
 
     /// An answer came to a packet that was not seen yet. So many PSNs up to it seem to be unseen.
@@ -185,8 +191,9 @@ impl Requests {
     /// The capture is over, and whether clocks are apart is known, by this flow or others: the NAKs that came before that was known find what
     /// they had asked for.
     pub(super) fn settle_apart(&mut self, others: i64) {
+        let known = self.ahead();
         let Some(trouble) = self.trouble.get_mut() else { return };
-        let (naks, ahead) = (std::mem::take(&mut trouble.naks), trouble.answers_ahead.max(others));
+        let (naks, ahead) = (std::mem::take(&mut trouble.naks), known.max(others));
         let limit = self.rtt_min.map_or(ahead, i64::from);
         let is_apart = ahead > 0;
         for nak in naks {
@@ -286,10 +293,20 @@ impl Requests {
         }
     }
 
+    /// By how much the clock that stamps answers is ahead, at least. Data that comes just after its READ was requested again is no sign of that
+    /// where other data came before: a requester that goes back for one READ asks for the next ones again, too, whose data is on its way.
+    fn ahead(&self) -> i64 {
+        let Some(trouble) = self.trouble.get() else { return 0 };
+        let EarlyAnswers { count, most_ns, .. } = trouble.data_late;
+        let implied = u64::from(self.counts.trouble().triggers[Trigger::ImpliedNak as usize]);
+        let of_data = if 2 * count > implied { most_ns } else { 0 };
+        trouble.answers_ahead.max(of_data)
+    }
+
     /// Whether answers were stamped after what they made their requester do. Where many packets are late, one of them may seem to be answered
     /// before.
     pub(crate) fn is_apart(&self) -> bool {
-        self.trouble.get().is_some_and(|trouble| trouble.answers_ahead > 0) && self.few_are_late()
+        self.ahead() > 0 && self.few_are_late()
     }
 
     /// Where many packets are late, twice the time by which they are at most. No timer is as short.
@@ -333,7 +350,7 @@ impl Requests {
 
     /// The shortest round trip, without what clocks that are apart add to it.
     pub(super) fn shortest_rtt(&self) -> Option<u32> {
-        let ahead = self.trouble.get().map_or(0, |trouble| trouble.answers_ahead);
+        let ahead = self.ahead();
         self.rtt_min.map(|rtt| rtt.saturating_sub(u32::try_from(ahead).unwrap_or(u32::MAX)))
     }
 }

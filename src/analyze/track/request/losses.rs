@@ -155,7 +155,7 @@ impl Requests {
         let trouble = self.trouble.get();
         let asked = trouble
             .and_then(|trouble| trouble.last_nak(x, time))
-            .or_else(|| trouble?.asked.filter(|asked| asked.x <= x));
+            .or_else(|| trouble?.asked.filter(|asked| asked.x <= x && asked.x >= self.una));
         // A response that it saw too early asks as a NAK does.
         let asked_for_it = asked.is_some() || self.implies_nak(x, time, config);
         // What the NAK acknowledged let it send nothing more: it went back.
@@ -247,7 +247,7 @@ impl Requests {
         let floor = if is_known { self.timeout_floor(config).max(0) as u64 } else { guess };
         let timer = match shortest {
             Some(shortest) => shortest.max(floor),
-            None if outstanding > FEW => ns,
+            None if outstanding > FEW => ns.max(floor),
             None => floor,
         };
         (ns / timer.max(1)).min(RETRIES)
@@ -697,6 +697,19 @@ impl Requests {
         reads.results_again.saturating_add(waiting).saturating_add(outstanding)
     }
 
+    /// How many of so many results that came again may have been lost behind the tap, if `losses` show there, beside `others` that arrived: who
+    /// lacks one takes none behind it, lost or not.
+    pub(crate) fn results_may_be_lost(&self, again: u64, losses: u64, others: u64) -> u64 {
+        let is_whole = !self.is_apart() && !self.seq.is_sparse() && self.missed() == 0;
+        // Who waits for one result at a time notices by its timer that one was lost.
+        let triggers = &self.counts.trouble().triggers;
+        let timers = [Trigger::Timeout, Trigger::Unknown].map(|by| u64::from(triggers[by as usize]));
+        let losses = losses + timers.iter().sum::<u64>();
+        let most = if is_whole { may_be_lost(again, losses, others) } else { None };
+        // More than one may be lost at a time.
+        most.map_or(again, |most| again.min(most.saturating_add(losses).saturating_mul(2)))
+    }
+
     /// So many requests for atomics passed the tap, and no answer to them did. `None` where more may have passed.
     pub(crate) fn results_unseen(&self) -> Option<u64> {
         let is_whole =
@@ -723,8 +736,11 @@ impl Requests {
             });
         let answered: u64 = may_be_behind.sum();
         // Where NAKs made it go back, their shadows are all that is not known to have arrived.
+        let again = self.unasked(|_| true);
+        // Whether a repetition for another reason than a NAK arrived shows as little.
+        self.counts.trouble_mut().shadow.hide(again);
         let unseen = self.missed().saturating_add(answered);
-        self.counts.cap_hidden(shown, self.unasked(|_| true), unseen, self.answers());
+        self.counts.cap_hidden(shown.saturating_add(again), again, unseen, self.answers());
     }
 
     /// How soon it is answered. Where messages are acknowledged together, their acknowledgements wait for each other.
@@ -813,8 +829,15 @@ impl Requests {
         let x = self.seq.unwrap(psn);
         let read = self.reads.get().and_then(|reads| reads.list.get(reads.place(x)?));
         // What was on its way when it was requested answers the time before.
-        let is_to_it = |read: &Read| read.reach_before <= x || read.was_repeated;
+        let is_to_it = |read: &Read| read.was_repeated || read.reach_before <= x && !self.has_crossed(read);
         read.is_none_or(|read| read.next_before > x && is_to_it(read))
+    }
+
+    /// Whether what answered the READ or atomic that was just requested again came sooner after it had been requested again before than answers can:
+    /// it was of the request before that, and crossed it.
+    fn has_crossed(&self, read: &Read) -> bool {
+        let soonest = self.rtt_min.map_or(0, |rtt| i64::from(rtt) / 8 * 7);
+        read.again_before > 0 && read.came_before > 0 && read.came_before - read.again_before < soonest
     }
 
     /// The responses of the READ that was just requested again for the first time, from its beginning, if none of them passed the tap, and an answer to
@@ -847,7 +870,7 @@ impl Requests {
                 let before = at.checked_sub(1).and_then(|at| reads.list.get(at));
                 let is_refused = before.is_some_and(|before| before.came.max(before.came_before) > came);
                 let was_over = (1..came).contains(&read.over_before);
-                let is_due = is_passed_over && !is_refused && !was_over;
+                let is_due = is_passed_over && !is_refused && !was_over && !self.has_crossed(read);
                 let is_sure = is_tidy && is_due && time - came >= reaction - reaction / 4;
                 Some(DataLoss { place: Place::Downstream, is_sure, is_result: true, sent: None })
             }

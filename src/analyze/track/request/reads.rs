@@ -18,6 +18,8 @@ pub(crate) struct Read {
     /// One past the last response that had come when it was last requested again, and the same of the time before.
     pub(super) reach: u64,
     pub(super) reach_before: u64,
+    /// One past the last response that came.
+    pub(super) last: u64,
     /// A response came since then that is no later than those: it is not of what was sent before. And the same of the time before.
     pub(super) is_repeated: bool,
     pub(super) was_repeated: bool,

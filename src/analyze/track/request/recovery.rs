@@ -232,6 +232,8 @@ pub(crate) struct Trouble {
     /// Requests of the other end pass the tap: its answers would, too.
     pub(super) is_peer_seen: bool,
     pub(super) answers_early: EarlyAnswers,
+    /// Data that came just after its READ had been requested again for no reason that shows, as if a clock were ahead.
+    pub(super) data_late: EarlyAnswers,
     /// The capture has so few packets that most causes cannot be seen.
     pub(crate) hides_causes: bool,
 }
@@ -619,7 +621,8 @@ impl Requests {
             // Of those that came again since, it is not kept when they passed before.
             self.seq.ring.get(behind.1).filter(|_| overdue.is_none()).map(|sent| time - sent.time)
         });
-        let asked = AskedFor { after, behind: most.saturating_sub(1) };
+        let waited = self.is_behind_data(time);
+        let asked = AskedFor { after, waited, behind: most.saturating_sub(1) };
         // Where those around it are repeated since, so is it, and that was lost before the tap, or is still to come.
         let is_last = !self.is_due_in_pass(x, seen);
         let rtt = self.rtt_min.filter(|_| is_last);
@@ -630,6 +633,13 @@ impl Requests {
             return self.was_lost_behind(0, &lost);
         }
         self.trouble.lost_behind = Some(lost);
+    }
+
+    /// Whether data of READs passed just before this time, so that what its responder answered then had to wait for that data.
+    fn is_behind_data(&self, time: i64) -> bool {
+        /// The data of READs follows each other in less.
+        const NEXT_NS: i64 = 2_000;
+        self.reads.get().is_some_and(|reads| (0..NEXT_NS).contains(&(time - reads.last_time)))
     }
 
     /// Whether the current pass of repetitions is due to have this packet, which was seen at this time, and it was not seen since the pass began.
