@@ -34,6 +34,8 @@ const MANY_CNPS: u64 = 16;
 /// Rates that are at least so near to each other are the same; those of a sender that reacts are not.
 const SAME: f64 = 0.95;
 const LOWER: f64 = 0.9;
+/// No share of a bottleneck is so small a part of what a sender had before, where few share it.
+const FAR_LOWER: f64 = 1.0 / 16.0;
 /// Of a link that is full all the time, the sums of its flows' rates are no farther apart.
 const FULL: f64 = 0.95;
 
@@ -687,7 +689,9 @@ fn keeps_rate(cnps: u64, reaction: Option<Reaction>, rates: Option<(f64, f64)>) 
     let reaction = reaction?;
     let keeps = reaction.ratio >= SAME && after >= SAME * before;
     // Where no single CNP slows it, something else does: pauses, or its window, once the way is longer by a queue.
-    let slows = reaction.ratio <= LOWER || reaction.ratio < SAME && after <= LOWER * before;
+    // But not by so much.
+    let lower = if reaction.ratio < SAME { LOWER } else { FAR_LOWER };
+    let slows = reaction.ratio <= LOWER || after <= lower * before;
     match (keeps, slows) {
         (true, _) if cnps >= MANY_CNPS && reaction.cnps >= MANY_CNPS => Some(true),
         (_, true) => Some(false),
