@@ -467,12 +467,17 @@ fn a_hang_is_proved_by_frames_of_any_kind() {
 /// An RPC over a ring of slots, whose answers have their size as immediate data: its slots are as long as elements, and what was captured of them shows that they are none.
 #[test]
 fn slots_that_hold_no_elements_ask_for_nothing() {
-    for captured in [1024, 128] {
+    for (captured, looks_like_elements) in [(1024, false), (128, false), (1024, true)] {
         let mut made = Made::default();
         for n in 0..100u32 {
             let time = BEGIN + i64::from(n) * 20_000;
-            let call = [u64::from(n) + 1, 16384, 2, 3, 4, 5, 6, 7].map(u64::to_le_bytes).concat();
-            let headers = [reth(0x7f00_0000_0000 + u64::from(n % 32) * 64, 5, 64), call].concat();
+            // Even where they look like those of NCCL: WRITEs of the other host were captured, and none goes where they say.
+            let (call, slots, apart) = match looks_like_elements {
+                false => ([u64::from(n) + 1, 16384, 2, 3, 4, 5, 6, 7], 32, 64),
+                true => ([0x7d00_0000_0000, 16384, 9, 0, 1 | 7 << 32, u64::from(n) + 1, 0, 0], 256, 512),
+            };
+            let call = call.map(u64::to_le_bytes).concat();
+            let headers = [reth(0x7f00_0000_0000 + u64::from(n % slots) * apart, 5, 64), call].concat();
             made.packet(time, (0, 1), Opcode::RC_WRITE_ONLY, (11, n), headers, 0);
             made.packet(time + 2000, (1, 0), Opcode::RC_ACKNOWLEDGE, (21, n), Vec::new(), 0);
             let size = 512u32.to_le_bytes().to_vec();
@@ -486,7 +491,7 @@ fn slots_that_hold_no_elements_ask_for_nothing() {
             let frame = &frame[..frame.len().min(captured)];
             analysis.push(&Record { time, link: Link::ETHERNET, interface: 0, wire_len, frame });
         }
-        assert!(analysis.finish().head.collectives.is_none(), "{captured}");
+        assert!(analysis.finish().head.collectives.is_none(), "{captured} {looks_like_elements}");
     }
 }
 

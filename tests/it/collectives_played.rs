@@ -778,21 +778,6 @@ fn of_other(frame: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn short_waits_of_one_host_count_where_all_have_taps() {
-    let late =
-        |rank: u32| format!("[[fault]]\nwhat = \"late_rank\"\nrank = {rank}\noperation = 2\nby = \"40us\"");
-    for algorithm in ["ring", "all_to_all", "tree"] {
-        // Three round trips are 48 us.
-        let far = format!("algorithm = \"{algorithm}\"\ndelay = \"4us\"\nsize = \"512KiB\"");
-        check_straggler(&format!("{far}\n{}", late(2)), "10.0.0.3");
-    }
-    // Of two that are as late as each other, neither alone costs anything.
-    let both = format!("delay = \"4us\"\nsize = \"512KiB\"\n{}\n{}", late(1), late(2));
-    let (_, found) = check(&both, 4);
-    assert!(found.operations.unwrap().iter().all(|one| one.straggler.is_none()));
-}
-
-#[test]
 fn a_slow_rail_is_told_by_who_is_apart_however_short_it_is() {
     for algorithm in ["ring", "pairs"] {
         let rails = format!(

@@ -40,7 +40,7 @@ type Divided = (Vec<Span>, Vec<(usize, Option<usize>)>);
 /// Groups the requests, which are in the order of their beginnings.
 ///
 /// Hosts that send nothing to others wait for none of them: what is a silence of all is one of those that belong together. If they began together, as pairs
-/// do, and have as many operations, the nth of each is one, if most begin together; else nothing ties them, and each has its own. So has each of several jobs on the same hosts.
+/// do, and have as many operations, the nth of each is one; else nothing ties them, and each has its own. So has each of several jobs on the same hosts.
 pub(super) fn group(timed: &mut [Timed], (ends, shape): (&Ends, &Shape)) -> Vec<Span> {
     let mut parts: BTreeMap<(Option<usize>, usize), Vec<usize>> = BTreeMap::new();
     for (at, one) in timed.iter().enumerate().filter(|(_, one)| one.shows_data) {
@@ -63,15 +63,9 @@ pub(super) fn group(timed: &mut [Timed], (ends, shape): (&Ends, &Shape)) -> Vec<
         all.push((spans, members.into_iter().zip(own.iter().map(|one| one.operation)).collect()));
     }
     let counts: BTreeSet<usize> = all.iter().map(|(spans, _)| spans.len()).collect();
-    let are_near = |at: usize| {
-        let starts = || all.iter().filter_map(|(spans, _)| Some(spans.get(at)?.start));
-        let apart = starts().min().zip(starts().max()).map_or(0, |(first, last)| last.saturating_sub(first));
-        apart < LEAST_NS
-    };
-    // Those that only began together, and went on as each could, are nothing that all wait for.
-    let count = counts.first().copied().unwrap_or(0);
-    let near = (0..count).filter(|&at| are_near(at)).count();
-    if counts.len() == 1 && are_near(0) && near * 2 > count {
+    let first = || all.iter().filter_map(|(spans, _)| Some(spans.first()?.start));
+    let apart = first().min().zip(first().max()).map_or(0, |(first, last)| last.saturating_sub(first));
+    if counts.len() == 1 && apart < LEAST_NS {
         let mut together: Vec<Span> = Vec::new();
         for (spans, members) in all {
             members.into_iter().for_each(|(at, operation)| timed[at].operation = operation);

@@ -145,7 +145,10 @@ impl Waits<'_> {
         let lost_ns = match cause {
             CollectiveCause::Recovering => lost.all().min(self.lost_by_losses(&slow)),
             CollectiveCause::Slow | CollectiveCause::Throttled => {
-                lost.all().max(self.lost_together(parts, all, &slow))
+                let lost = lost.all().max(self.lost_together(parts, all, &slow));
+                // Where all are sent at once, queues at receivers make some slower, and nothing longer.
+                let is_at_once = self.shape.topology == Topology::AllToAll && !self.takes_turns;
+                if is_at_once { lost.min(self.behind_others(&slow)) } else { lost }
             }
             _ => lost.all(),
         };

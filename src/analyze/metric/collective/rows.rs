@@ -27,6 +27,8 @@ use crate::{
 
 /// Elements without data must count up so often.
 const ENOUGH: usize = 4;
+/// So many messages of a queue pair that no element asks for show that none does.
+const ENOUGH_OTHERS: usize = 16;
 
 impl Collectives {
     /// Flows of clear-to-send elements.
@@ -84,8 +86,24 @@ impl Collectives {
         if !of.data_ways.is_empty() {
             return !of.requests.is_empty();
         }
+        if self.has_other_data(of) {
+            return false;
+        }
         let counts_up = of.requests.windows(2).filter(|pair| pair[1].index == pair[0].index + 1).count();
         counts_up + 1 >= ENOUGH && !of.slots.is_empty() && counts_up * 10 >= of.requests.len() * 8
+    }
+
+    /// Whether WRITEs from where the data of a connection must come from were captured, and none goes where an element says: then these are no elements.
+    fn has_other_data(&self, of: &Connection) -> bool {
+        let Some(cts) = of.cts_ways.first().and_then(|&way| self.ways.get(way as usize)) else {
+            return false;
+        };
+        let is_whole = |&&chunk: &&u32| self.chunks.get(chunk as usize).is_some_and(|chunk| chunk.rkey != 0);
+        self.ways.iter().any(|way| {
+            way.key.src == cts.key.dst
+                && way.key.dst == cts.key.src
+                && way.loose.iter().filter(is_whole).count() >= ENOUGH_OTHERS
+        })
     }
 
     /// Cuts the time of all requests, in the order of each connection.

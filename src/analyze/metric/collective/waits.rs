@@ -239,8 +239,9 @@ impl Waits<'_> {
     pub(super) fn carried(&self, before: Blame, lasted: u64) -> Option<Blame> {
         let (&host, start) = self.starts?.iter().max_by_key(|(_, start)| start.carried)?;
         let again = self.lost_again(&before, &parts(self.timed, self.ends, self.members));
-        // No more than was lost then.
-        let lost = start.carried.min(before.lost).saturating_add(again);
+        // No more than was lost then; losses take their share of later ones, too.
+        let most = if before.cause == CollectiveCause::HostLate { before.lost } else { u64::MAX };
+        let lost = start.carried.min(most).saturating_add(again);
         let is_its = |&&at: &&usize| {
             let ends = self.ends.of.get(&self.timed[at].connection);
             ends.is_some_and(|&(sender, receiver)| {
@@ -651,7 +652,9 @@ pub(super) fn starts(
         all.push(found);
         before.iter_mut().zip(last).for_each(|(before, last)| before.extend(last));
     }
-    without_usual(&mut all);
+    if shape.topology == Topology::Tree {
+        without_usual(&mut all);
+    }
     all
 }
 
