@@ -288,14 +288,14 @@ impl Requests {
         self.bound_tails(config);
         self.bound_by_sent();
         self.bound_hidden(shown, config);
-        self.bound_missed(config);
+        self.bound_missed();
         self.bound_silences(config);
     }
 
-    /// Where the capture misses packets, it may have missed each of those that it does not prove to be lost before the tap: they came again, and
-    /// what is missed looks the same as what is lost.
-    fn bound_missed(&mut self, config: &TrackConfig) {
-        if self.misses(config) && self.una > 0 {
+    /// Where the capture misses packets of this flow, it may have missed each of those that it does not prove to be lost before the tap: they came
+    /// again, and what is missed looks the same as what is lost.
+    fn bound_missed(&mut self) {
+        if (self.missed() > 0 || self.is_passed_over()) && self.una > 0 {
             let [least, most] = self.counts.lost_at(Place::Upstream).get();
             let most = (most - least).saturating_sub(self.counts.perhaps());
             self.counts.lost(Place::Capture, 0, most);
