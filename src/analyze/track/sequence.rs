@@ -786,6 +786,7 @@ impl Sequence {
         let is_pass = matches!(&pending[..], [one, two, ..] if one.end == two.x
             && (one.asked.is_some() || one.timed_out)
             && two.asked.is_none()
+            && !one.is_sprayed
             && self.recovery_mode() != RecoveryMode::Selective);
         let mut begins = false;
         for &fill in &pending {
@@ -804,8 +805,10 @@ impl Sequence {
                 self.rare.latest = self.rare.latest.max(fill.time - fill.hole_time);
             }
             let (mut went_back, mut left_out) = (false, (0, 0));
-            let goes_on = goes_on || fill.is_in_pass || is_pass;
+            let goes_on = goes_on || fill.is_in_pass;
+            // A pass of which nothing was seen before proves no loss by its order.
             let in_pass = goes_on && class == Class::Retransmission;
+            let goes_on = goes_on || is_pass;
             if class == Class::Retransmission {
                 if let Some(sent) = self.ring.get_mut(fill.x) {
                     sent.flags |= RETRANSMITTED;

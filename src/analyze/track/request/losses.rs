@@ -183,7 +183,7 @@ impl Requests {
         };
         let unanswered = (una == 0).then(|| hi.saturating_sub(self.seq.base));
         // A timer expires for the last packet of a window, too, of which the tap sees less than there is: answers pass it before they arrive.
-        let is_window = !is_asked && reach >= WINDOW && self.reads.get().is_none();
+        let is_window = !is_asked && reach >= WINDOW && self.goes_back() && self.reads.get().is_none();
         let most = if is_window { rest.max(beyond.min(1)) } else { rest };
         let tail = Tail { hi, most, is_asked, unanswered };
         self.trouble.tails.goes_beyond(tail, beyond);
@@ -288,14 +288,14 @@ impl Requests {
         self.bound_tails(config);
         self.bound_by_sent();
         self.bound_hidden(shown, config);
-        self.bound_missed(config);
+        self.bound_missed();
         self.bound_silences(config);
     }
 
-    /// Where the capture misses packets, it may have missed each of those that it does not prove to be lost before the tap: they came again, and
-    /// what is missed looks the same as what is lost.
-    fn bound_missed(&mut self, config: &TrackConfig) {
-        if self.misses(config) && self.una > 0 {
+    /// Where the capture misses packets of this flow, it may have missed each of those that it does not prove to be lost before the tap: they came
+    /// again, and what is missed looks the same as what is lost.
+    fn bound_missed(&mut self) {
+        if (self.missed() > 0 || self.is_passed_over()) && self.una > 0 {
             let [least, most] = self.counts.lost_at(Place::Upstream).get();
             let most = (most - least).saturating_sub(self.counts.perhaps());
             self.counts.lost(Place::Capture, 0, most);
@@ -390,7 +390,8 @@ impl Requests {
             if self.misses(config) { self.sure_by_order() + self.sure_of_skipped(config) } else { 0 };
         let losses = (least + withheld).max(u64::from(certain) + u64::from(likely));
         // Where timers show more losses than NAKs do, packets are lost by whole bursts.
-        let is_of_bursts = trouble.tails.are_of_bursts();
+        // What is late is passed over, too.
+        let is_of_bursts = trouble.tails.are_of_bursts() && self.counts.of(Class::LateOriginal) == 0;
         let timed = match is_whole && !self.loses_bursts() && !is_of_bursts {
             true => trouble.tails.may_be_lost_by_timers(timed, losses, self.counts.packets),
             false => timed,
