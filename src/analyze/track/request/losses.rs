@@ -183,7 +183,7 @@ impl Requests {
         };
         let unanswered = (una == 0).then(|| hi.saturating_sub(self.seq.base));
         // A timer expires for the last packet of a window, too, of which the tap sees less than there is: answers pass it before they arrive.
-        let is_window = !is_asked && reach >= WINDOW && self.reads.get().is_none();
+        let is_window = !is_asked && reach >= WINDOW && self.goes_back() && self.reads.get().is_none();
         let most = if is_window { rest.max(beyond.min(1)) } else { rest };
         let tail = Tail { hi, most, is_asked, unanswered };
         self.trouble.tails.goes_beyond(tail, beyond);
@@ -390,7 +390,8 @@ impl Requests {
             if self.misses(config) { self.sure_by_order() + self.sure_of_skipped(config) } else { 0 };
         let losses = (least + withheld).max(u64::from(certain) + u64::from(likely));
         // Where timers show more losses than NAKs do, packets are lost by whole bursts.
-        let is_of_bursts = trouble.tails.are_of_bursts();
+        // What is late is passed over, too.
+        let is_of_bursts = trouble.tails.are_of_bursts() && self.counts.of(Class::LateOriginal) == 0;
         let timed = match is_whole && !self.loses_bursts() && !is_of_bursts {
             true => trouble.tails.may_be_lost_by_timers(timed, losses, self.counts.packets),
             false => timed,
