@@ -357,7 +357,7 @@ fn what_a_pause_holds_back_is_paused_and_not_lost() {
         (format!("{pairs}\n{}", paused(2, "1ms", "20us")), 6, "10.0.0.3"),
         (format!("algorithm = \"all_to_all\"\nchannels = 4\n{}", paused(4, "300us", "0us")), 8, "10.0.0.5"),
     ] {
-        let (_, found) = check(&text, ranks);
+        let (_, found) = check(&format!("ranks = {ranks}\n{text}"), ranks);
         let (paused, recovering) = (found.time.paused_ns, found.time.recovering_ns);
         assert!(paused > 0 && recovering * 50 <= found.time.lasted_ns, "{:?}\n{text}", found.time);
         let one = &found.operations.as_ref().unwrap()[1];

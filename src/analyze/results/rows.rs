@@ -372,7 +372,7 @@ fn lost_responses(flow: &Flow, peer: Option<&Flow>) -> Lost {
         let again = peer.map_or(u64::MAX, |peer| peer.requests.results_again_or_waiting());
         let shown = counts.episodes_at(Place::Downstream);
         let shown = u64::from(shown.certain) + u64::from(shown.likely);
-        let others = counts.packets.saturating_sub(again + counts.of(Class::Retransmission));
+        let others = counts.packets.saturating_sub(again.saturating_add(counts.of(Class::Retransmission)));
         let again = peer.map_or(again, |peer| peer.requests.results_may_be_lost(again, shown, others));
         losses[Place::Downstream as usize].add(0, atomics.min(unanswered).min(again));
         // Each that passed the tap has one answer at most, and those that passed it were not lost before.

@@ -329,12 +329,6 @@ impl Counts {
         self.trouble_mut().losses[place as usize].prove();
     }
 
-    /// At least so many of the packets that were lost perhaps at this place surely were.
-    pub(crate) fn prove_up_to(&mut self, place: Place, least: u64) {
-        let Bounds { least: proved, .. } = self.trouble().losses[place as usize];
-        (u64::from(proved)..least).for_each(|_| self.prove(place));
-    }
-
     /// Not more packets were lost at this place than this, or than are proved.
     pub(crate) fn cap(&mut self, place: Place, most: u64) {
         if let Some(trouble) = self.trouble.get_mut() {

@@ -902,11 +902,6 @@ impl Responses {
         let [proved, _] = self.counts.lost_at(Place::Upstream).get();
         if config.misses || is_disordered || proved <= self.read.sure_by_order {
             self.counts.doubt(Place::Upstream, self.read.sure_by_order);
-        } else {
-            // What was asked for, and what its repetition shows beside: two kinds of losses.
-            let asked = u64::from(self.counts.episodes_at(Place::Upstream).certain);
-            let all = self.read.sure_by_order.saturating_add(asked);
-            self.counts.prove_up_to(Place::Upstream, all);
         }
         if config.is_sparse || self.read.seq.is_sparse() {
             let (base, hi) = (self.read.seq.base, self.read.seq.hi);

@@ -739,7 +739,9 @@ impl Requests {
         // Where NAKs made it go back, their shadows are all that is not known to have arrived.
         let again = self.unasked(|_| true);
         // Whether a repetition for another reason than a NAK arrived shows as little.
-        self.counts.trouble_mut().shadow.hide(again);
+        if again > 0 {
+            self.counts.trouble_mut().shadow.hide(again);
+        }
         let unseen = self.missed().saturating_add(answered);
         self.counts.cap_hidden(shown.saturating_add(again), again, unseen, self.answers());
     }

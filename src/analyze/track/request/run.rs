@@ -409,8 +409,9 @@ impl Requests {
         if let Some(reads) = self.reads.get_mut() {
             reads.last_time = run.time;
             if let Some(at) = reads.place(x) {
-                reads.list[at].next = x + 1;
-                reads.list[at].seen += psns as u64;
+                let read = &mut reads.list[at];
+                (read.next, read.last) = (x + 1, x + 1);
+                read.seen += psns as u64;
             }
         }
         self.responder.acknowledged(x + 1);
