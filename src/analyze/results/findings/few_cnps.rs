@@ -2,7 +2,10 @@
 
 use std::collections::HashMap;
 
-use super::capture::{Evidence, Seen, of_marked};
+use super::{
+    congestion::of_marked,
+    evidence::{Evidence, Seen},
+};
 use crate::report::{
     Congestion, MarkedFlow, Pacing,
     units::{count, several},

@@ -1,24 +1,31 @@
 //! Findings. [`FINDINGS`] is the table of all kinds. Nothing else decides which finding is reported.
 //!
-//! To add a kind, add a row and its rule: of a flow ([`flow`]), or of the whole capture ([`capture`]).
+//! To add a kind, add a row and its rule: of a flow ([`flow`]), or of the whole capture, in the file of its subject.
 
-mod capture;
 mod case;
 mod cause;
+mod classes;
+mod collective;
+mod congestion;
 mod effects;
+mod evidence;
 mod few_cnps;
 mod flow;
 mod kin;
 mod limitations;
 mod paths;
+mod pause;
 mod setup;
+mod slow;
 mod sums;
 mod survey;
+mod tap;
+mod transports;
 mod tree;
 mod words;
 
 use self::{
-    capture::{Evidence, Seen},
+    evidence::{Evidence, Seen},
     flow::{
         FlowRule,
         Time::{Ends, Of, Unknown},
@@ -281,7 +288,7 @@ pub static FINDINGS: &[FindingKind] = findings! {
     "vcrc" Error [Vcrc]
         "Packets of native InfiniBand have a wrong VCRC: the link before the tap damaged them, or a switch marks damaged ones."
         "look for a bad cable or transceiver before the tap; the ports' symbol error counters tell where"
-        Capture(capture::wrong_vcrcs);
+        Capture(tap::wrong_vcrcs);
 
     "reorder.nak" Error [BothDirections]
         "Packets arrived out of order, and the receiver answered with a NAK: they were retransmitted although nothing was lost."
@@ -293,12 +300,12 @@ pub static FINDINGS: &[FindingKind] = findings! {
     "reorder.between_taps" Error [BothDirections]
         "Packets passed one tap in order and a later one out of order, and the receiver answered with a NAK: nothing was lost."
         "multipath (packet spraying, adaptive routing) between the taps needs a receiver that accepts packets out of order: enable that, or use one path per flow"
-        OvertakenFlows(capture::late_between_taps);
+        OvertakenFlows(paths::late_between_taps);
 
     "pause.storm" Error [PauseFrames]
         "A sender kept a priority paused so long that a PFC watchdog would have fired: 200 ms without a break, or as --storm says."
         "check the pausing host first: a stuck NIC, or a receiver that is too slow"
-        Capture(capture::pause_storm);
+        Capture(pause::pause_storm);
 
     "pause.deadlock" Error [PauseFrames, LinkSpeed, Links]
         "Cyclic PFC dependency: each device was paused by the next one, all at once. That looks like a deadlock."
@@ -323,7 +330,7 @@ pub static FINDINGS: &[FindingKind] = findings! {
     "uet.failed" Error []
         "Operations of Ultra Ethernet failed: their responses have an error."
         "a wrong key, address, job or permission is the application's: compare what it registered with what the request names (ses.memory_key, ses.buffer_offset, ses.job_id)"
-        Capture(capture::uet_errors);
+        Capture(transports::uet_errors);
 
     "pause.culprit" Warning [PauseFrames, LinkSpeed, Links]
         "A device sent pauses without being paused itself, and others propagated them: what they stopped is its victim."
@@ -333,17 +340,17 @@ pub static FINDINGS: &[FindingKind] = findings! {
     "pause.timeout" Warning [PauseFrames, LinkSpeed]
         "Pauses held packets longer than their senders wait for an acknowledgement: they were retransmitted although nothing was lost."
         "do not look for lost packets: find out why the link was paused so long; or raise the queue pair's timeout beyond its pauses"
-        Capture(capture::pause_timeouts);
+        Capture(pause::pause_timeouts);
 
     "pause.ignored" Warning [PauseFrames, LinkSpeed, Links]
         "Frames of a paused priority came long after the pause began, from the paused end: the port did not honor the PFC pause."
         "check the port that sent them: whether PFC is enabled for that priority there, and whether both ends map the same traffic to this priority"
-        Capture(capture::pauses_ignored);
+        Capture(pause::pauses_ignored);
 
     "pause.malformed" Warning [PauseFrames]
         "Pause frames do not conform to IEEE 802.3: switches and adapters may ignore them."
         "check what generates them: a traffic generator, or a driver"
-        Capture(capture::pause_faults);
+        Capture(pause::pause_faults);
 
     "cm.slow" Warning []
         "The set-up of a connection took a second or more, or its messages had to be repeated."
@@ -375,32 +382,32 @@ pub static FINDINGS: &[FindingKind] = findings! {
     "mrc.retransmitted" Warning []
         "Packets of MRC were retransmitted: the network lost or trimmed them, the receiver refused them, or the sender was too impatient."
         "see tables mrc and paths: a path that loses more than the others has a finding of its own; retransmissions of what was not lost say that the sender takes reordering for loss"
-        Capture(capture::mrc_retransmits);
+        Capture(transports::mrc_retransmits);
 
     "mrc.skip_ignored" Warning []
         "A sender of MRC still uses paths that its receiver asked to skip always."
         "the receiver takes these paths for bad: look at the sender's version, and at how it chooses paths"
-        Capture(capture::mrc_skip_ignored);
+        Capture(transports::mrc_skip_ignored);
 
     "trimmed.last_hop" Warning []
         "Receivers of MRC or Ultra Ethernet say that the last switch before them trims: more was sent to them than their link carries."
         "that is incast: see who sends to the receiver at the same time; the fabric before the last switch is not the cause"
-        Capture(capture::trimmed_at_last_hop);
+        Capture(transports::trimmed_at_last_hop);
 
     "uet.retransmitted" Warning []
         "Requests of Ultra Ethernet were retransmitted: the network lost or trimmed them, or the receiver refused them."
         "see table uet for the contexts: NACKs say where a packet was trimmed or why it was refused; without them, SACKs that show PSNs missing are losses, and retransmissions with neither are timeouts"
-        Capture(capture::uet_retransmits);
+        Capture(transports::uet_retransmits);
 
     "uet.disordered" Warning []
         "Requests of ordered contexts of Ultra Ethernet (ROD) came out of order: their receiver does not take them."
         "see columns reordered and paths of the table uet: an ordered context must take one path; over one path, a switch or link bundle on it spreads packets"
-        Capture(capture::uet_disordered);
+        Capture(transports::uet_disordered);
 
     "uet.nack" Warning []
         "Receivers of Ultra Ethernet refused packets, not because they were trimmed."
         "no buffer, bitmap or resource: the receiver is overloaded, see who sends to it; a context that is not known, closing or out of its window: compare both ends' logs of it; a SYN or a mode that does not fit: compare how both ends are set up"
-        Capture(capture::uet_nacks);
+        Capture(transports::uet_nacks);
 
     "timeout" Warning []
         "A requester retransmitted packets because no acknowledgement came in time."
@@ -426,7 +433,7 @@ pub static FINDINGS: &[FindingKind] = findings! {
     "slow" Warning [BothDirections]
         "A connection lost at least half of its time to one cause: pauses, CNPs, losses, a peer that was not ready or slow."
         "analyze --flow N shows where the time of flow N went, with the evidence"
-        SlowFlows(capture::slow);
+        SlowFlows(slow::slow);
 
     "rnr" Warning []
         "A receiver had no receive buffer posted (RNR NAK): the sender had to wait."
@@ -459,32 +466,32 @@ pub static FINDINGS: &[FindingKind] = findings! {
     "icrc.global" Warning [Icrc]
         "Most ICRCs are wrong: something rewrites the packets, or the sender computes none."
         "check the mirror, NAT and ICRC settings; wrong ICRCs prove no corruption in this capture"
-        Capture(capture::wrong_icrcs);
+        Capture(tap::wrong_icrcs);
 
     "corrupt.no_flow" Warning [Icrc]
         "Packets have a wrong ICRC or IP checksum, and no intact packet of their queue pairs came: they are in no flow."
         "dissect shows them, with [ICRC bad]: a corrupted header may name a queue pair that does not exist, or their sender computes no ICRC"
-        Capture(capture::corrupt_without_flow);
+        Capture(tap::corrupt_without_flow);
 
     "clocks.apart" Warning [BothDirections]
         "Answers are stamped before the packets that they answer: a clock of its own stamps each direction, and they are apart."
         "let one clock stamp both directions, or synchronize both (PTP); until then no loss is proved by the order of packets and answers, and latencies are wrong by that much"
-        Capture(capture::clocks_apart);
+        Capture(tap::clocks_apart);
 
     "vcrc.global" Warning [Vcrc]
         "Most VCRCs are wrong: what recorded or converted the packets has not kept them."
         "do not take these VCRCs for damage on a link; check what wrote the capture"
-        Capture(capture::vcrcs_not_kept);
+        Capture(tap::vcrcs_not_kept);
 
     "mirror.loss" Warning [MirrorSequence]
         "The mirror lost copies, as its sequence numbers show: the network did not lose these packets."
         "give the mirror session more bandwidth, or let it truncate the copies"
-        Capture(capture::mirror_loss);
+        Capture(tap::mirror_loss);
 
     "capture.drops" Warning [DropCounters]
         "The capturing system dropped frames: the network did not lose them."
         "capture fewer bytes of each frame (snap length), or use larger buffers"
-        Capture(capture::drops);
+        Capture(tap::drops);
 
     "congestion.sender_marks" Warning [Ecn]
         "A sender marks (CE) all of its packets itself: receivers take that for congestion."
@@ -496,12 +503,12 @@ pub static FINDINGS: &[FindingKind] = findings! {
     "congestion.no_cnp" Warning [Ecn]
         "Packets were marked (CE), and no receiver sent a CNP."
         "check that the receiver's notification point (NP) is enabled, and that the capture has the return path"
-        Capture(capture::marks_without_cnps);
+        Capture(congestion::marks_without_cnps);
 
     "congestion.ignored" Warning [Ecn]
         "A sender received CNPs and did not slow down: it ignores them, or something else limits its rate more than they do."
         "check that DCQCN's reaction point (RP) is enabled at the sender for this priority; then what else limits its rate: the application, its window"
-        MarkedFlows(capture::ignored);
+        MarkedFlows(congestion::ignored);
 
     "congestion.few_cnps" Warning [Ecn]
         "A receiver sent far fewer CNPs than the CE-marked packets it received should trigger."
@@ -511,92 +518,92 @@ pub static FINDINGS: &[FindingKind] = findings! {
     "congestion.not_ect" Warning [Ecn]
         "Data is not ECN-capable, and its sender gets CNPs, or the rest of its class is capable: switches drop it instead of marking it."
         "set ECT on the data: the queue pair's traffic class, or the ECN setting of the priority at the sender"
-        MarkedFlows(capture::not_capable);
+        MarkedFlows(congestion::not_capable);
 
     "congestion.no_becn" Warning [Ecn]
         "CNPs lack the BECN bit: a sender may ignore them."
         "check what generates them: a driver, or a test tool"
-        Capture(capture::no_becn);
+        Capture(congestion::no_becn);
 
     "class.no_pfc" Warning [QosMap]
         "RDMA data is in a priority without PFC: switches drop it under congestion."
         "give the queue pairs the traffic class of the lossless priority, or enable PFC for theirs on every port of the path"
-        Capture(capture::without_pfc);
+        Capture(classes::without_pfc);
 
     "class.several" Warning []
         "The data of one connection is in several traffic classes: its packets wait in different queues, and overtake each other."
         "check what sets the class: the queue pairs of both ends, or a switch that re-marks"
-        Capture(capture::several_classes);
+        Capture(classes::several_classes);
 
     "class.siblings" Warning []
         "Some queue pairs carry data in another traffic class than the others like them: they wait in other queues."
         "if that is not intended, check what sets the class of these queue pairs: the environment of that process or rank (NCCL_IB_TC, UCX_IB_TRAFFIC_CLASS), the default of that host (cma_roce_tos, the adapter's traffic class)"
-        Capture(capture::odd_class);
+        Capture(classes::odd_class);
 
     "class.rewritten" Warning []
         "The data of a flow has another DSCP at a later tap: a device between the taps re-marked it, into another queue."
         "if that is not intended, check QoS trust mode (DSCP or PCP) and re-marking rules on the devices between the taps"
-        Capture(capture::rewritten);
+        Capture(classes::rewritten);
 
     "class.dcbx_differs" Warning []
         "The two ends of a link have PFC on different priorities, and neither takes over the other's."
         "one end does not stop when the other one pauses it, and packets are lost: set PFC of both alike, or let the host take over the switch's setting (DCBX \"willing\")"
-        Capture(capture::dcbx_differs);
+        Capture(classes::dcbx_differs);
 
     "congestion.ecn_cleared" Warning [Ecn]
         "Data is ECN-capable at one tap and not at a later one: a device between them cleared ECN."
         "switches behind it drop where they would mark: find the device that writes the whole traffic class byte anew (re-marking of DSCP, a tunnel, a policer) and let it keep the two ECN bits"
-        Capture(capture::ecn_cleared);
+        Capture(classes::ecn_cleared);
 
     "class.disagree" Warning [QosMap]
         "PCP and DSCP of a packet map to different priorities: devices with different trust modes treat it differently."
         "use one trust mode (DSCP or PCP) on all devices, or make the two agree at the host"
-        Capture(capture::disagreeing);
+        Capture(classes::disagreeing);
 
     "class.cnp" Warning [QosMap]
         "CNPs are in another priority than the map assigns to them."
         "check the DSCP and the priority that the adapter gives CNPs"
-        Capture(capture::cnps_elsewhere);
+        Capture(classes::cnps_elsewhere);
 
     "capture.not_decoded" Warning []
         "Frames were not decoded, and may hold RDMA packets or pauses: all counts are lower bounds, and rules over them are undecided."
         "name a tunnel on a port of your own with --decap; leave the frames out with --filter if they are none of RDMA; else capture before what wraps them"
-        Capture(capture::not_decoded);
+        Capture(tap::not_decoded);
 
     "capture.encrypted" Warning []
         "Frames are encrypted (MACsec, IPsec, PSP). RDMA may be in them: no verdict on it is possible."
         "capture where they are not encrypted: on the hosts, behind the adapter's or the switch's MACsec, or where the tunnel ends"
-        Capture(capture::encrypted);
+        Capture(tap::encrypted);
 
     "capture.no_rdma" Warning []
         "There is no RDMA packet in the capture."
         "adapters hide offloaded RoCE from tcpdump: capture at a switch's mirror port, or with the adapter's sniffer (ibdump; tcpdump -i mlx5_0); name another UDP port with --roce-port"
-        Capture(capture::without_rdma);
+        Capture(tap::without_rdma);
 
     "fragments" Warning []
         "RDMA packets were fragmented by IP. RoCE must not be: adapters drop fragments."
         "raise the MTU of the links on the path, or lower the path MTU of the queue pairs, tunnels included"
-        Capture(capture::fragments);
+        Capture(tap::fragments);
 
     "flows.evicted" Warning []
         "There were more flows than are tracked at a time: some may be counted in pieces."
         "raise --max-flows and --max-memory"
-        Capture(capture::evicted_flows);
+        Capture(tap::evicted_flows);
 
     "credits.stall" Warning [LinkPackets]
         "An end of a native InfiniBand link had no flow-control credits, and could not send."
         "its peer does not free its buffers fast enough: check what is downstream of the peer, and PortXmitWait of this port"
-        Capture(capture::credits);
+        Capture(pause::credits);
 
     "collective.hang" Warning [BothDirections]
         "A request of a collective was not complete when the capture ended, after a long silence."
         "look at the endpoint that it waits for: its process, its GPU, its link; NCCL's log of that rank has the operation"
-        Capture(capture::hung_collectives);
+        Capture(collective::hung_collectives);
 
     "one_sided.rails" Warning [BothDirections]
         "Of several rails between the same hosts, one carries next to nothing of the one-sided traffic."
         "check which devices the transfer engine uses (UCX_NET_DEVICES, NVSHMEM_HCA_LIST, the engine's topology file), and that it splits transfers over them"
-        Capture(capture::unused_rails);
+        Capture(collective::unused_rails);
 
     "reorder" Note []
         "Packets arrived out of order, and the receiver accepted them."
@@ -631,62 +638,62 @@ pub static FINDINGS: &[FindingKind] = findings! {
     "copies" Note []
         "Some packets were recorded twice: the network duplicated them before the tap, or what captures did."
         "a mirror of several ports copies all packets, not some: look for a loop, a link aggregation that flaps, or a second mirror session with a part of the traffic. Receivers answer the copies that the network makes: with acknowledgements that repeat"
-        Capture(capture::some_copies);
+        Capture(tap::some_copies);
 
     "pause" Note [PauseFrames]
         "A sender paused the traffic of a priority."
         "compare with the flows of that priority at that time"
-        Capture(capture::pauses);
+        Capture(pause::pauses);
 
     "congestion" Note [Ecn]
         "Receivers of marked packets sent CNPs to the senders, which slow down."
         "the CNP column of the flows tells which senders were slowed: --sort marks"
-        Capture(capture::notifications);
+        Capture(congestion::notifications);
 
     "congestion.unmarked" Note [Ecn]
         "Senders received CNPs, and none of their packets was marked at the tap."
         "the congestion is after the tap; where CNPs come together with NAKs, the NIC sends them for losses (slow restart)"
-        Capture(capture::cnps_without_marks);
+        Capture(congestion::cnps_without_marks);
 
     "congestion.control_marked" Note [Ecn]
         "ACKs or CNPs were marked (CE): they wait in a queue that marks, and nobody reacts to such a mark."
         "give CNPs a strict priority of their own, without ECN"
-        Capture(capture::marked_control);
+        Capture(congestion::marked_control);
 
     "congestion.cnp_body" Note [Ecn]
         "CNPs carry something: their sixteen reserved bytes are not all zero."
         "check what generates them (a driver, a test tool, a congestion control of the vendor's own), and that the senders take such CNPs: RoCEv2 has nothing in these bytes"
-        Capture(capture::cnp_body);
+        Capture(congestion::cnp_body);
 
     "congestion.one_queue" Note [Ecn]
         "CNPs share the traffic class of the data: they wait behind the data that they should slow down."
         "give CNPs a DSCP of their own (48 by default) with a strict priority"
-        MarkedFlows(capture::one_queue);
+        MarkedFlows(congestion::one_queue);
 
     "congestion.incast" Note [LinkSpeed]
         "Several senders together sent more to one receiver than its link carries."
         "the excess is queued, marked, paused or dropped in the switch before the receiver: spread the senders in time"
-        Capture(capture::incasts);
+        Capture(congestion::incasts);
 
     "congestion.microburst" Note [LinkSpeed]
         "Microbursts to a receiver had marks, CNPs, losses or pauses in them or soon after them."
         "the mean rate does not show them: spread the senders in time, pace them, or give the switch's queue more buffer"
-        Capture(capture::microbursts);
+        Capture(congestion::microbursts);
 
     "collective.straggler" Note [BothDirections]
         "Operations of a collective waited for one endpoint, or for one path."
         "see `rdmawire collectives`, which lists operations and requests, with what their time went to"
-        Capture(capture::stragglers);
+        Capture(collective::stragglers);
 
     "class.ack" Note []
         "ACKs are in another traffic class than the data that they acknowledge."
         "if that is intended, say so in the map (ack); else check the traffic class of the responder's queue pair"
-        Capture(capture::acks_elsewhere);
+        Capture(classes::acks_elsewhere);
 
     "ports.collision" Note []
         "Queue pairs between two hosts share a UDP source port: switches hash them to one path (ECMP)."
         "spread the source ports, or let the switches hash on the queue pair"
-        Capture(capture::port_collisions);
+        Capture(paths::port_collisions);
 
     "cm.terms" Note []
         "A connection was set up on terms with which it ends at the first trouble, or never."

@@ -1,16 +1,55 @@
-//! Rules about paths of sprayed and multipath flows.
+//! Rules about paths: of sprayed and multipath flows, between taps, and of flows that share one.
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::capture::{Evidence, Seen};
+use super::evidence::{Evidence, MAX_SLOW, Seen};
 use crate::{
-    analyze::metric::paths::planes,
+    analyze::{metric::paths::planes, results::lists::LateBehind},
     in_order::InOrder,
     report::{
-        FlowPath, PathState,
+        Affected, FlowPath, PathState,
         units::{count, duration, percent, several},
     },
 };
+
+/// Packets that were in order at one tap, and not at a later one, where the receiver took them for lost.
+pub(super) fn late_between_taps(&Evidence { sums, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    let refused = sums.late_behind.iter().filter(|(_, late)| !late.needless.is_empty());
+    let refused: Vec<_> = refused.collect();
+    let sum = |of: fn(&LateBehind) -> u64| refused.iter().map(|(_, late)| of(late)).sum::<u64>();
+    let [late, naks, again] =
+        [sum(|late| late.packets), sum(|late| late.needless.len() as u64), sum(|late| late.resent)];
+    if naks == 0 {
+        return;
+    }
+    let extent = refused.iter().map(|(_, late)| late.extent).max().unwrap_or(0);
+    let text = format!(
+        "{} of {} came out of order between two taps, by up to {}; {} triggered a NAK: {} retransmitted although nothing was lost",
+        several(late, "packet"),
+        several(refused.len() as u64, "flow"),
+        several(extent.into(), "packet"),
+        count(naks),
+        several(again, "packet")
+    );
+    let affected = |(flow, late): &&(usize, LateBehind)| {
+        let n = late.needless.len() as u64;
+        Affected { flow: *flow, count: [n, n], time_lost_ns: None, loss_episodes: None }
+    };
+    let flows = (refused.iter().map(affected).take(MAX_SLOW).collect(), refused.len() as u64);
+    let frames = refused.first().map_or_else(Vec::new, |(_, late)| late.frames.clone());
+    say(Seen { flows, frames, ..Seen::new(naks, text) });
+}
+
+pub(super) fn port_collisions(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    if let Some(n) = head.ports.as_ref().map(|ports| ports.collisions).filter(|&n| n > 0) {
+        let groups = several(n, "group");
+        let share = if n == 1 { "shares" } else { "share" };
+        let text = format!(
+            "{groups} of queue pairs between the same hosts {share} a source port: they take one path"
+        );
+        say(Seen::new(n, text));
+    }
+}
 
 /// Paths that stand out: a finding for each, with all flows that it is bad for.
 pub(super) fn bad(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {

@@ -5,7 +5,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
 };
 
-use super::capture::{Evidence, Seen};
+use super::evidence::{Evidence, Seen};
 use crate::report::{
     Closing, Setup, SetupOutcome, Side, clean,
     units::{duration, several},

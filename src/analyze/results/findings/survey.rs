@@ -4,10 +4,10 @@ use std::{borrow::Cow, cmp::Reverse};
 
 use super::{
     FINDINGS, FindingKind, Rule, Scope,
-    capture::{Evidence, Seen},
     case::Case,
     cause::{self, Common, Share},
     effects,
+    evidence::{Evidence, Seen},
     flow::{self, FlowRule, Subject, Time},
     kin::{Kin, Ranked, Thing, in_order},
     limitations,

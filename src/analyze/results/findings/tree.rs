@@ -1,7 +1,7 @@
 //! Rules about pauses of several links.
 
 use super::{
-    capture::{Evidence, Seen},
+    evidence::{Evidence, Seen},
     kin::Thing,
 };
 use crate::report::{
