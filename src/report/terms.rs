@@ -494,6 +494,7 @@ terms! {
         NoTopology = "no_topology" "nothing says what the links join: give --links, or capture LLDP": "Nothing says what the links join: neither --links nor LLDP in the capture.",
         UnknownDirection = "unknown_direction" "nothing says which end of the link sent a frame": "Nothing says which end of the link sent a frame: no host with a known address is at one.",
         BehindBottleneck = "behind_bottleneck" "the tap is behind the bottleneck": "The tap is behind the bottleneck: the queue there sets the rate at the tap, not the sender.",
+        OtherLimit = "other_limit" "something else may limit its sender": "What else limits the sender, its application or its window, may hide a reaction: none is told from that.",
         OneLink = "one_link" "the capture has one link only": "The capture has one link only.",
         LinksInSeries = "links_in_series" "several of the links recorded the same packets": "Several of the links recorded the same packets: they follow each other on a path.",
         NoElements = "no_elements" "the clear-to-send elements were not captured": "The clear-to-send elements were not captured: only one direction is there, or frames were cut.",

@@ -86,6 +86,29 @@ impl Replay<'_> {
         })
     }
 
+    /// The lowest and the highest mean rate, in bit/s, that senders which react to these CNPs would have, by all sets of parameters, if nothing else limited
+    /// them: from the link's speed on, or the fastest that it sent, where that is not known.
+    pub(super) fn of_reacting(&self) -> Option<[f64; 2]> {
+        let bins = self.cells(*self.cnps.first()?)?;
+        let (cell_ns, start_ns) = (bins.width * self.axis.width_ns, self.axis.start_ns(bins.from as i64));
+        let sent = |bins: &[u32]| bins.iter().map(|&bytes| u64::from(bytes)).sum::<u64>();
+        let fastest = || {
+            let cells = self.rate.chunks_exact(bins.width as usize);
+            cells.map(|cell| bit_rate(sent(cell), cell_ns.unsigned_abs())).max()
+        };
+        let start_bps = self.speed_bps.or_else(fastest).filter(|&bps| bps > 0)?;
+        // Behind the last CNP, it is faster again.
+        let lasted = self.cnps.last()?.saturating_sub(start_ns).max(0);
+        let cells = bins.cells.min(usize::try_from(lasted / cell_ns).ok()? + 1);
+        let means = SETS
+            .iter()
+            .map(|set| mean(&self.model(ReactionPoint::new(set, start_bps), start_ns, cell_ns, cells)));
+        means.fold(None, |range, mean| {
+            let [least, most] = range.unwrap_or([mean; 2]);
+            Some([mean.min(least), mean.max(most)])
+        })
+    }
+
     /// The bins from the first CNP to the flow's last data, in cells.
     fn cells(&self, first_cnp: i64) -> Option<Cells> {
         let from = self.axis.index(first_cnp.max(self.axis.origin_ns))?;

@@ -22,7 +22,7 @@ use crate::{
         track::distribution::exact_summary,
     },
     in_order::InOrder,
-    report::{self, Dcqcn, MarkedFlow, Pacing, Reason},
+    report::{self, MarkedFlow, Pacing, Reason},
 };
 
 /// Rows that are listed.
@@ -34,6 +34,10 @@ const MANY_CNPS: u64 = 16;
 /// Rates that are at least so near to each other are the same; those of a sender that reacts are not.
 const SAME: f64 = 0.95;
 const LOWER: f64 = 0.9;
+/// A sender that is faster by so much has another reason to be.
+const FASTER: f64 = 1.1;
+/// What is below such a part of a rate shows, however uneven it is.
+const CLEARLY: f64 = 2.0 / 3.0;
 /// No share of a bottleneck is so small a part of what a sender had before, where few share it.
 const FAR_LOWER: f64 = 1.0 / 16.0;
 /// Of a link that is full all the time, the sums of its flows' rates are no farther apart.
@@ -152,7 +156,7 @@ pub(super) fn fill(
     {
         let replay = match nth < replay::MAX_FLOWS && is_whole {
             _ if maker.is_behind_bottleneck(row) => Err(Reason::BehindBottleneck),
-            true => maker.replay(row, context.network.interfaces.common_bps(), flow.rate_before_bps),
+            true => maker.replay(row, flow.rate_before_bps).and_then(|replay| replay.run()),
             false => Err(Reason::MemoryLimit),
         };
         match replay {
@@ -508,6 +512,8 @@ impl Maker<'_, '_> {
         // Some of the CNPs for its hosts may be for it: then they are more than are known.
         let is_sure = ends.is_none_or(|ends| !self.unattributed.contains_key(&ends)) || data.is_none();
         let is_hidden = self.is_behind_bottleneck(row);
+        let keeps = keeps_rate(cnps, reaction, before.zip(after));
+        let is_limited = keeps == Some(true) && self.may_be_limited(row, before.zip(after));
         let mut out = MarkedFlow {
             flow: known.map(|known| known.index),
             src: ends.map_or_else(String::new, |ends| ends.src.to_string()),
@@ -531,8 +537,7 @@ impl Maker<'_, '_> {
             rate_after_bps: bits(after),
             reactions: reaction.map_or(0, |reaction| reaction.cnps),
             reaction_ratio: reaction.map(|reaction| reaction.ratio),
-            keeps_rate: keeps_rate(cnps, reaction, before.zip(after))
-                .filter(|&keeps| !is_hidden && (keeps || !self.is_paused(row))),
+            keeps_rate: keeps.filter(|&keeps| !is_hidden && !is_limited && (keeps || !self.is_paused(row))),
             cnps_with_data: backs().any(|back| data.is_some_and(|data| is_one_queue(data, back))),
             cnp_frames: backs()
                 .find(|back| back.cnps > 0)
@@ -559,7 +564,11 @@ impl Maker<'_, '_> {
             (
                 "keeps_rate",
                 out.keeps_rate.is_none() && cnps > 0,
-                if is_hidden { Reason::BehindBottleneck } else { Reason::TooFew },
+                match (is_hidden, is_limited) {
+                    (true, _) => Reason::BehindBottleneck,
+                    (_, true) => Reason::OtherLimit,
+                    _ => Reason::TooFew,
+                },
             ),
         ];
         let missing = missing.into_iter().filter(|&(_, is_missing, _)| is_missing);
@@ -657,10 +666,20 @@ impl Maker<'_, '_> {
         if self.is_whole { Reason::TooFew } else { Reason::MemoryLimit }
     }
 
-    fn replay(&self, row: &Row, speed_bps: Option<u64>, before_bps: Option<u64>) -> Result<Dcqcn, Reason> {
+    fn replay<'b>(&'b self, row: &'b Row, before_bps: Option<u64>) -> Result<Replay<'b>, Reason> {
         let at = row.data.ok_or(Reason::Unpaired)?;
         let (axis, rate) = self.marks.rate(at).ok_or(Reason::MemoryLimit)?;
-        Replay { axis, rate, cnps: &row.cnps, speed_bps, before_bps }.run()
+        let speed_bps = self.context.network.interfaces.common_bps();
+        Ok(Replay { axis, rate, cnps: &row.cnps, speed_bps, before_bps })
+    }
+
+    /// Whether something else than CNPs may set the rate of a sender that keeps it, as its application or its window do: by all that is known of adapters,
+    /// a reaction would not show. Or it became faster, while such a reaction would leave it nearly as fast: it had recovered from CNPs of before.
+    fn may_be_limited(&self, row: &Row, rates: Option<(f64, f64)>) -> bool {
+        let reacting = self.replay(row, None).ok().and_then(|replay| replay.of_reacting());
+        let (Some((before, after)), Some([least, most])) = (rates, reacting) else { return true };
+        let shows = |bps: f64, part: f64| bps < part * after * 8.0;
+        !shows(least, SAME) || after > FASTER * before && !shows(most, CLEARLY)
     }
 
     /// Bytes per second before the first CNP, and from then to the last one.
