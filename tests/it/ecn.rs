@@ -280,6 +280,47 @@ fn behind_a_full_link_nobody_ignores_cnps() {
     assert!(ids(&alone).contains(&"congestion.ignored"), "{:?}", ids(&alone));
 }
 
+/// What keeps a sender far below its link's speed hides whether it reacts: a reaction would leave it faster.
+#[test]
+fn a_sender_that_something_else_limits_is_not_blamed() {
+    let speed = Options { speed_bps: Some(100_000_000_000), ..Options::default() };
+    let limited = reacting("none", 0.002).replacen("window", "rate = \"5G\"\nwindow", 1);
+    let report = analyze(&play(&limited), speed);
+    let flow = flow_to(&report, "10.0.0.1");
+    assert!(flow.cnps > 20 && flow.reaction_ratio >= Some(0.95), "{flow:?}");
+    assert_eq!((flow.keeps_rate, flow.why["keeps_rate"]), (None, Reason::OtherLimit), "{flow:?}");
+    assert!(!ids(&report).contains(&"congestion.ignored"));
+}
+
+/// Of two queue pairs of a pair of hosts, one gets all CNPs: they may share a limit, which nothing disproves.
+#[test]
+fn who_may_share_a_limit_is_not_left_out() {
+    let connections = format!("{WRITES}{WRITES}");
+    let marks = "[[segment]]\ndelay = \"2us\"\nright = { mark = 0.3 }\n[[segment]]\n[cnp]\npacing = \"per_ip_pair\"\ninterval = \"10us\"";
+    let run = play(&format!("{connections}{marks}"));
+    let bth = |frame: &sim::Frame<'_>| {
+        let d = dissect(frame.link, frame.bytes, frame.wire_len);
+        d.get::<rdmawire::wire::Bth>().map(|bth| (bth.opcode().is_cnp(), bth.dest_qp()))
+    };
+    let mut analysis = Analysis::new(Options::default());
+    let (mut frames, mut first) = (run.frames(0), None);
+    while let Some(frame) = frames.next() {
+        // As if the other one came first each time.
+        if let Some((true, qp)) = bth(&frame)
+            && *first.get_or_insert(qp) != qp
+        {
+            continue;
+        }
+        let (time, link, wire_len) = (Time(frame.time_ns), frame.link, frame.wire_len);
+        analysis.push(&Record { time, link, interface: 0, wire_len, frame: frame.bytes });
+    }
+    let report = analysis.finish();
+    let congestion = &report.head.congestion;
+    assert!(congestion.pacing.is_some() && congestion.cnps > 20, "{congestion:?}");
+    assert!(congestion.flows.iter().any(|flow| flow.cnps == 0 && flow.ce_packets > 200), "{congestion:?}");
+    assert!(!ids(&report).contains(&"congestion.few_cnps"), "{:?}", report.head.findings);
+}
+
 /// Vendors put something into the bytes of a CNP that are reserved.
 #[test]
 fn notifications_that_carry_something() {

@@ -99,6 +99,12 @@ fn identifications_tell_cnps_apart() {
     assert!(!is_copy(12, 10_000) && !is_copy(13, 11_000) && is_copy(12, 15_000) && is_copy(13, 16_000));
     // Identifications come again in time.
     assert!(!is_copy(12, 1_000_000_000));
+    // The first one is recorded at two places.
+    let mut records = CnpRecords::default();
+    assert!(!records.is_recorded((1, Some(7)), 0, &copying, false));
+    assert!(records.is_recorded((0x102, Some(7)), 300, &copying, false));
+    assert!(!records.is_recorded((1, Some(8)), 4_000, &copying, false));
+    assert!(records.is_recorded((0x102, Some(8)), 4_300, &copying, false));
     // A receiver that does not number them.
     let mut records = CnpRecords::default();
     assert!((0..20).all(|n| !records.is_recorded((1, Some(0)), n * 50_000, &copying, false)));

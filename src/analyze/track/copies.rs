@@ -365,8 +365,8 @@ impl CnpRecords {
     const MOST: usize = 4;
     const RECENT: usize = 16;
 
-    /// Whether its identification tells that one was recorded before, or not; `None` where it tells nothing.
-    fn is_same(&mut self, id: u16, time: i64) -> Option<bool> {
+    /// Whether its identification tells that one was recorded before, or not; `None` where it tells nothing. `is_elsewhere`: no other one came at this place.
+    fn is_same(&mut self, id: u16, time: i64, is_elsewhere: bool) -> Option<bool> {
         // These times come again after an hour: no identification is kept so long.
         let us = (time / 1_000) as u32 | 1;
         let is_near =
@@ -377,7 +377,9 @@ impl CnpRecords {
             self.recent.rotate_right(1);
             self.recent[0] = Recent { id, us };
         }
-        self.are_told_apart.then_some(is_same)
+        // The first one, at a second place: a host that does not count has identifications of 0.
+        let is_first = is_same && is_elsewhere && id != 0;
+        (self.are_told_apart || is_first).then_some(is_same)
     }
 
     /// Takes one. Returns whether it was recorded before: at the same place by a mirror that copies all packets, or at another one, if
@@ -389,10 +391,11 @@ impl CnpRecords {
         copying: &Copying,
         is_one_path: bool,
     ) -> bool {
-        if let Some(is_same) = id.and_then(|id| self.is_same(id, time)) {
+        let len = (self.len as usize).min(Self::MOST);
+        let is_elsewhere = len > 0 && self.places[..len].iter().all(|place| place.vantage != vantage);
+        if let Some(is_same) = id.and_then(|id| self.is_same(id, time, is_elsewhere)) {
             return is_same;
         }
-        let len = (self.len as usize).min(Self::MOST);
         let at = match self.places[..len].iter().position(|place| place.vantage == vantage) {
             Some(at) => at,
             None if len == Self::MOST => return false,
