@@ -616,6 +616,7 @@ impl Requests {
         };
         if let Some(read) = known {
             read.retried = true;
+            read.had_arrived = read.has_arrived();
             read.again_before = std::mem::replace(&mut read.again, request.packet.time);
             read.came_before = std::mem::take(&mut read.came);
             read.due_before = std::mem::replace(&mut read.due, end);

@@ -44,6 +44,8 @@ pub(crate) struct Responses {
     atomics: u16,
     /// Answers to atomics that were lost before the tap, and behind it, as the order of answers proves.
     results_proved: [u16; 2],
+    /// Those behind it that count as lost, proved or not.
+    results_lost: u64,
     pub(crate) read: OnDemand<Data>,
 }
 
@@ -310,6 +312,7 @@ impl Responses {
         } else {
             self.counts.lost(place, 0, 1);
         }
+        self.results_lost += u64::from(place == Place::Downstream);
         self.counts.episode(place, is_sure);
         DataLoss { is_sure, ..lost }
     }
@@ -324,6 +327,11 @@ impl Responses {
             }
         }
         self.results_proved = [0; 2];
+    }
+
+    /// Answers to atomics that were lost behind the tap, as it shows: counted there.
+    pub(crate) fn results_shown(&self) -> u64 {
+        self.results_lost
     }
 
     /// The acknowledgements of atomics among these responses; at most so many, where there are very many.
