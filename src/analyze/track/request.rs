@@ -478,7 +478,8 @@ impl Requests {
             // The first packet of the message was sent before the capture began, or was lost.
             self.counts.lost(Place::Upstream, 0, 1);
         }
-        if step.gap > 0 {
+        // How many packets were passed over shows when READs that are among them come.
+        if step.gap > 0 && self.reads.get().is_none() {
             self.trouble.tails.gap(step.gap);
         }
         let missing = step.gap.max(step.pass_gap);

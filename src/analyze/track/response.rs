@@ -730,7 +730,7 @@ impl Responses {
         // The only response of a READ is as likely to be lost as its request, whatever is lost elsewhere.
         let is_only = again.responses == 1 && !again.is_from_within && !is_missing && x >= seq.cur;
         // Nor is it chance where some of its responses came and the last ones did not: its requester asks since they were lost.
-        let is_cut = !again.is_from_within && x < seq.cur;
+        let is_cut = !again.is_from_within && x < seq.cur && seq.cur < x + again.rest;
         let surely = if is_only || !is_cut { 0 } else { tail };
         let tail = if is_only || is_cut { 0 } else { tail };
         // Nor did any come of those before the first one that did.

@@ -327,8 +327,28 @@ impl Requests {
             report::RecoveryMode::Selective => 0,
             _ => trouble.repeated_unseen,
         };
-        let most = waits.iter().map(|wait| self.unseen_in(wait, config)).fold(repeated, u64::saturating_add);
+        let tries = self.tries_by_chance(config);
+        let unseen = |wait: &Wait| {
+            let by_chance = tries.map_or(u64::MAX, |packets| packets.max(wait.outstanding));
+            self.unseen_in(wait, config).min(by_chance)
+        };
+        let most = waits.iter().map(unseen).fold(repeated, u64::saturating_add);
         self.counts.lost(Place::Upstream, 0, most);
+    }
+
+    /// So many packets are hardly lost before the tap one after the other, if losses are a matter of chance: with a chance of one in two thousand.
+    fn tries_by_chance(&self, config: &TrackConfig) -> Option<u64> {
+        const CHANCE: f64 = 1.0 / 2000.0;
+        const DEVIATIONS: f64 = 3.3;
+        let is_of_bursts = self.trouble.get().is_some_and(|trouble| trouble.tails.are_of_bursts());
+        if !self.shows_losses(config) || self.loses_bursts() || is_of_bursts {
+            return None;
+        }
+        let Episodes { certain, likely } = self.counts.episodes_at(Place::Upstream);
+        let [least, _] = self.counts.lost_at(Place::Upstream).get();
+        let losses = least.max(u64::from(certain) + u64::from(likely)) as f64 + 0.5;
+        let rate = (losses + DEVIATIONS * losses.sqrt()) / self.counts.packets.max(1) as f64;
+        (rate < 0.5).then(|| (CHANCE.ln() / rate.ln()).ceil() as u64)
     }
 
     /// A sender that goes back repeats all packets. Repetitions that did not come were lost upstream, unless they were late.

@@ -37,7 +37,7 @@ pub(crate) struct Read {
     pub(crate) is_atomic: bool,
     /// Answers to an atomic since it was last requested.
     pub(super) results: u32,
-    /// An answer came since it was requested, the last time but one: that request had arrived.
+    /// Its request, the last time but one, had arrived: an answer came since, or each of the two was answered.
     pub(super) had_arrived: bool,
     /// When it was requested again, and before that.
     pub(super) again: i64,

@@ -374,6 +374,9 @@ impl Requests {
                 let hi = fill.x + u64::from(fill.extent);
                 self.sent_unseen((fill.x, hi), (fill.time, fill.silent), most, config);
             }
+            if is_again && self.reads.get().is_some() {
+                self.trouble.tails.filled(fill.hole_first);
+            }
             if is_again {
                 // It may have been sent again before, and lost again.
                 let asked = nak.map_or(fill.hole_time, |nak| nak.time);
@@ -524,6 +527,16 @@ impl Requests {
             // Its acknowledgement may have been lost with the data.
             (true, true) => self.counts.lost(Place::AckPath, 0, 1),
             (false, _) => {}
+        }
+    }
+
+    /// A READ or atomic that was sent again then had arrived before, as its answers show since.
+    pub(super) fn arrived_after_all(&mut self, again: i64) {
+        self.trouble.arrived += 1;
+        if let Some(recovery) = self.more.as_mut().and_then(|more| more.recovery.get_mut())
+            && let Some(episode) = recovery.episodes.last_mut().filter(|episode| episode.start <= again)
+        {
+            episode.arrived += 1;
         }
     }
 
