@@ -29,7 +29,7 @@ const RTT: Answers = Answers { shortest: Some(4000), usual: None };
 /// The receiver asks when the first packet behind the missing one arrives. If that is not the next one, the next is missing too.
 #[test]
 fn losses_in_clumps_leave_others_in_doubt() {
-    let sent = (10_000, 0);
+    let sent = (10_000, 0, u64::MAX);
     assert_eq!(of([[4000, 3900], [4010, 3910]]).most(100, 2, sent, RTT), Some(3));
     // Twice, the answer came later by ten packets: up to 15 were lost with each, and those that are hidden come with as many.
     assert_eq!(of([[5000, 4900], [5000, 4900]]).most(100, 2, sent, RTT), Some(2 + 2 * 15 + 16));
@@ -51,7 +51,7 @@ fn losses_in_clumps_leave_others_in_doubt() {
 /// later, they come to the first ones.
 #[test]
 fn answers_that_jitter_are_compared_with_acknowledgements() {
-    let sent = (10_000, 0);
+    let sent = (10_000, 0, u64::MAX);
     let jitter = of((0..40).map(|n| [4000 + n * 50, 3900 + n * 50]));
     let by_each = jitter.most(2000, 40, sent, RTT).unwrap();
     let by_all = jitter.most(2000, 40, sent, Answers { usual: Some(1000), ..RTT }).unwrap();
@@ -66,15 +66,15 @@ fn answers_that_jitter_are_compared_with_acknowledgements() {
 fn without_an_answer_there_is_no_shadow() {
     let mut shadow = Shadow::default();
     shadow.unanswered(30);
-    assert_eq!(shadow.most(1, 1, (1000, 0), RTT), Some(31));
+    assert_eq!(shadow.most(1, 1, (1000, 0, u64::MAX), RTT), Some(31));
     shadow.hide(1);
-    assert!(shadow.most(1, 1, (1000, 0), RTT).is_some_and(|most| most < 32));
+    assert!(shadow.most(1, 1, (1000, 0, u64::MAX), RTT).is_some_and(|most| most < 32));
 }
 
 /// A question behind data of READs waited for that data: how late it came tells nothing of what was lost.
 #[test]
 fn questions_behind_data_tell_nothing() {
-    let sent = (10_000, 0);
+    let sent = (10_000, 0, u64::MAX);
     let late = |waited| {
         let mut shadow = of([[4000, 3900]; 4]);
         for _ in 0..4 {

@@ -934,7 +934,8 @@ impl Responses {
             && !self.read.seq.is_sparse()
             && !config.is_coarse
         {
-            self.counts.cap_hidden(shown, again, 0, Answers { shortest: reaction, usual: None });
+            let not_known = (again, again + unsure + due);
+            self.counts.cap_hidden(shown, not_known, 0, Answers { shortest: reaction, usual: None });
         }
         // With them, requests may be missing, and then their responses are no jumps.
         let jumps = if open > 0 { self.read.seq.rare.jumps.psns() } else { 0 };

@@ -126,12 +126,12 @@ impl Shadow {
     /// The most packets that were lost behind the tap: those of `most` that are in no shadow, and of those in shadows as many as
     /// [`may_be_lost`]. `None` where nothing is known of that: then any of them may be lost.
     ///
-    /// `losses` were seen among `sent` packets, of which `again` are not known to have arrived.
+    /// `losses` were seen among `sent` packets, of which `again` at least and `not_known` at most are not known to have arrived.
     pub(crate) fn most(
         &self,
         most: u64,
         losses: u64,
-        (sent, again): (u64, u64),
+        (sent, again, not_known): (u64, u64, u64),
         answers: Answers,
     ) -> Option<u64> {
         let fastest = self.fastest(answers.shortest);
@@ -151,7 +151,8 @@ impl Shadow {
         let behind: u64 = self.asked.iter().map(|asked| asked.behind).sum();
         let hidden = self.hidden.saturating_add(behind.saturating_sub(in_doubt));
         let open = most.saturating_sub(hidden).saturating_add(self.unanswered);
-        let hidden = hidden.max(again);
+        // What is behind a loss, and sent again after another, is hidden twice.
+        let hidden = hidden.max(again).min(not_known);
         let may_be = may_be_lost(hidden, losses.max(self.losses.into()), sent.saturating_sub(hidden))?;
         // Where one comes with others, so may those that are hidden.
         let clump = match in_doubt * 4 > kept {

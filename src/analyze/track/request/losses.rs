@@ -138,6 +138,12 @@ impl Requests {
         read.is_some_and(|read| read.had_arrived)
     }
 
+    /// Whether a READ from this PSN on that was sent once was answered: all before it had arrived.
+    pub(super) fn has_answer_from(&self, end: u64) -> bool {
+        let is_behind = |read: &Read| read.first >= end && read.answered && !read.retried;
+        self.reads.get().is_some_and(|reads| reads.from(end).any(is_behind))
+    }
+
     /// The READs and atomics from the one with this PSN on, which is being sent again, that had arrived, as answers to them show.
     pub(super) fn arrived_from(&self, x: u64) -> u64 {
         let Some(reads) = self.reads.get() else { return 0 };
@@ -712,13 +718,19 @@ impl Requests {
         if self.una == 0 || self.counts.of(Class::Resync) > 0 {
             return;
         }
+        let most = self.not_known_to_arrive();
+        self.counts.cap(Place::Downstream, most);
+    }
+
+    /// Packets that were sent again, are not acknowledged, or missed, so that they need not have arrived.
+    fn not_known_to_arrive(&self) -> u64 {
         // What was only late came once: it arrived, or was sent again.
         let late = self.trouble.get().map_or(0, |trouble| trouble.late_again);
         let [_, copied_soon] = self.too_soon();
         let again = self.again_in_doubt() + late + self.counts.of(Class::Ambiguous) + copied_soon;
         let outstanding = self.packets_in(self.una..self.seq.hi.max(self.una));
         let [_, missed] = self.counts.lost_at(Place::Capture).get();
-        self.counts.cap(Place::Downstream, again + outstanding + missed);
+        again + outstanding + missed
     }
 
     /// Atomics that were sent again, or whose answer may still come: of each result that was lost, one.
@@ -799,7 +811,8 @@ impl Requests {
             self.counts.trouble_mut().shadow.hide(again);
         }
         let unseen = self.missed().saturating_add(answered);
-        self.counts.cap_hidden(shown.saturating_add(again), again, unseen, self.answers());
+        let not_known = (again, self.not_known_to_arrive().max(again));
+        self.counts.cap_hidden(shown.saturating_add(again), not_known, unseen, self.answers());
     }
 
     /// How soon it is answered. Where messages are acknowledged together, their acknowledgements wait for each other.

@@ -512,7 +512,9 @@ impl Requests {
         // A requester drops what follows a missing response, whatever the tap saw of it.
         let mut is_due = false;
         // What its requester lacks is the answer.
-        let had_arrived = step.before.is_some() && self.had_arrived(x);
+        let is_answered = end <= una || request.una_before.is_none() && self.has_answer_from(end);
+        let is_answered = step.is_second && self.goes_back() && is_answered;
+        let had_arrived = step.before.is_some() && (is_answered || self.had_arrived(x));
         if let Some(episode) = self.more.as_mut().and_then(|more| more.recovery_mut().episodes.last_mut()) {
             episode.packets += 1;
             episode.bytes += p.bytes as u64;
