@@ -719,8 +719,11 @@ impl Responses {
         {
             *expected = x;
         }
-        // It has all before this one, whatever the tap saw.
-        let is_behind = again.is_from_within && x > *expected;
+        // It has all before this one, whatever the tap saw. So has one that goes on, and had time enough to ask for what did not come again: it had that.
+        let soon = again.reaction.zip(requests.rtt_min).map(|(took, rtt)| 4 * (took + i64::from(rtt)));
+        let goes_on = before.zip(soon).is_some_and(|((_, asked), soon)| time - asked > soon)
+            && !seq.rare.holes.touches(&(*expected..x.max(*expected)));
+        let is_behind = (again.is_from_within || goes_on) && x > *expected;
         if is_behind {
             *expected = x + u64::from(!is_missing && seq.ring.get(x).is_some());
         }
