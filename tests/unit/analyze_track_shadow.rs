@@ -26,6 +26,23 @@ fn of(asked: impl IntoIterator<Item = [i64; 2]>) -> Shadow {
 
 const RTT: Answers = Answers { shortest: Some(4000), usual: None };
 
+/// What is behind a loss and sent again for another one is hidden once; and where all questions waited behind data, as many are lost at a time as
+/// before the tap.
+#[test]
+fn what_is_hidden_twice_counts_once() {
+    let mut shadow = Shadow::default();
+    shadow.hide(900);
+    let most = |shadow: &Shadow, not_known| shadow.most(900, 4, (1000, 0, not_known), RTT).unwrap();
+    assert!(most(&shadow, 300) * 4 < most(&shadow, 900));
+    for n in 0..4 {
+        let after = BEHIND.map(|n| Some(9000 - 100 * n as i64));
+        shadow.after(AskedFor { after, waited: true, behind: 20 + n });
+    }
+    let one_by_one = most(&shadow, 300);
+    shadow.bursts_of(5);
+    assert!(most(&shadow, 300) > 2 * one_by_one);
+}
+
 /// The receiver asks when the first packet behind the missing one arrives. If that is not the next one, the next is missing too.
 #[test]
 fn losses_in_clumps_leave_others_in_doubt() {

@@ -18,6 +18,8 @@ pub(crate) struct Shadow {
     /// The two shortest times from the first packet behind a lost one to the question for that, of losses before the tap, where that packet
     /// is known to have arrived.
     fastest: [Option<i64>; 2],
+    /// The most packets that were lost before the tap at once.
+    burst: u64,
     /// The latest of them.
     asked: VecDeque<AskedFor>,
 }
@@ -94,6 +96,11 @@ impl Shadow {
         push_last(&mut self.asked, MOST, asked);
     }
 
+    /// So many packets were lost before the tap at once: as many may be behind it.
+    pub(crate) fn bursts_of(&mut self, packets: u64) {
+        self.burst = packets;
+    }
+
     /// So many of the packets that may be lost are in a shadow.
     pub(crate) fn hide(&mut self, packets: u64) {
         self.hidden = self.hidden.saturating_add(packets);
@@ -144,7 +151,8 @@ impl Shadow {
         let waited: u64 =
             self.asked.iter().filter(|asked| asked.waited).map(|asked| asked.in_doubt(fastest)).sum();
         let few = self.asked.len() as u64 - kept;
-        let by_others = (few * (in_doubt + 1)).div_ceil(kept + 1);
+        // Where all of them waited, as many as are lost at once elsewhere.
+        let by_others = (few * (in_doubt + self.burst.max(1))).div_ceil(kept + 1);
         let in_doubt = in_doubt + waited.min(by_others);
         let kept = kept + few;
         let in_doubt = in_doubt.min(self.by_delays(fastest, answers).unwrap_or(u64::MAX));

@@ -811,6 +811,10 @@ impl Requests {
             self.counts.trouble_mut().shadow.hide(again);
         }
         let unseen = self.missed().saturating_add(answered);
+        let burst = self.trouble.get().map_or(1, |trouble| trouble.tails.longest_gap());
+        if burst > 1 {
+            self.counts.trouble_mut().shadow.bursts_of(burst);
+        }
         let not_known = (again, self.not_known_to_arrive().max(again));
         self.counts.cap_hidden(shown.saturating_add(again), not_known, unseen, self.answers());
     }

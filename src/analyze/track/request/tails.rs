@@ -103,6 +103,11 @@ impl Tails {
         self.longest_gap = self.longest_gap.max(self.filled.1);
     }
 
+    /// The most packets that were passed over at once.
+    pub(crate) fn longest_gap(&self) -> u64 {
+        self.longest_gap
+    }
+
     /// The most packets of all tails, where the sender has come to `hi` since and has had `reach` outstanding at most: those where a
     /// timer may have expired, and those where it was asked to go back.
     pub(crate) fn most(&self, hi: u64, reach: u64) -> (u64, u64) {
