@@ -441,6 +441,24 @@ fn answers_of_atomics_that_are_lost() {
     }
 }
 
+/// Requests and answers that passed are no losses: a READ whose answers came had arrived, also where they come after it was sent again; a READ that is
+/// missing is one packet, whatever PSNs it takes; and a READ whose answers are all there lost none of them before the tap.
+#[test]
+fn what_is_answered_was_not_lost() {
+    let of = |text: &str, segments: &str| run(&format!("[[connection]]\noperations = [{text}]\n{segments}"));
+    let behind = BEFORE.replace("right", "left");
+    let large = of("{ op = \"read\", size = \"64KiB\", count = 30 }", &behind);
+    let [lost, _, most] = holds(&large, "requests", "downstream");
+    assert!(lost == 0 && most <= 4, "{most}");
+    let small = of("{ op = \"read\", size = \"1KiB\", count = 900 }", &behind);
+    assert_eq!(holds(&small, "requests", "downstream"), [0; 3]);
+    assert_eq!(holds(&small, "responses", "upstream"), [0; 3]);
+    let mixed =
+        "{ op = \"read\", size = \"16KiB\", count = 200 }, { op = \"write\", size = \"2KiB\", count = 200 }";
+    let [lost, proved, most] = holds(&of(mixed, BEFORE), "requests", "upstream");
+    assert!(lost > 4 && proved > 2 && most <= 2 * lost + 2, "{lost} in {proved} to {most}");
+}
+
 /// A burst that the capture lost takes the places of losses away, and not the proof that there were some.
 #[test]
 fn a_capture_that_loses_packets_still_proves_losses() {

@@ -26,10 +26,27 @@ fn of(asked: impl IntoIterator<Item = [i64; 2]>) -> Shadow {
 
 const RTT: Answers = Answers { shortest: Some(4000), usual: None };
 
+/// What is behind a loss and sent again for another one is hidden once; and where all questions waited behind data, as many are lost at a time as
+/// before the tap.
+#[test]
+fn what_is_hidden_twice_counts_once() {
+    let mut shadow = Shadow::default();
+    shadow.hide(900);
+    let most = |shadow: &Shadow, not_known| shadow.most(900, 4, (1000, 0, not_known), RTT).unwrap();
+    assert!(most(&shadow, 300) * 4 < most(&shadow, 900));
+    for n in 0..4 {
+        let after = BEHIND.map(|n| Some(9000 - 100 * n as i64));
+        shadow.after(AskedFor { after, waited: true, behind: 20 + n });
+    }
+    let one_by_one = most(&shadow, 300);
+    shadow.bursts_of(5);
+    assert!(most(&shadow, 300) > 2 * one_by_one);
+}
+
 /// The receiver asks when the first packet behind the missing one arrives. If that is not the next one, the next is missing too.
 #[test]
 fn losses_in_clumps_leave_others_in_doubt() {
-    let sent = (10_000, 0);
+    let sent = (10_000, 0, u64::MAX);
     assert_eq!(of([[4000, 3900], [4010, 3910]]).most(100, 2, sent, RTT), Some(3));
     // Twice, the answer came later by ten packets: up to 15 were lost with each, and those that are hidden come with as many.
     assert_eq!(of([[5000, 4900], [5000, 4900]]).most(100, 2, sent, RTT), Some(2 + 2 * 15 + 16));
@@ -51,7 +68,7 @@ fn losses_in_clumps_leave_others_in_doubt() {
 /// later, they come to the first ones.
 #[test]
 fn answers_that_jitter_are_compared_with_acknowledgements() {
-    let sent = (10_000, 0);
+    let sent = (10_000, 0, u64::MAX);
     let jitter = of((0..40).map(|n| [4000 + n * 50, 3900 + n * 50]));
     let by_each = jitter.most(2000, 40, sent, RTT).unwrap();
     let by_all = jitter.most(2000, 40, sent, Answers { usual: Some(1000), ..RTT }).unwrap();
@@ -66,15 +83,15 @@ fn answers_that_jitter_are_compared_with_acknowledgements() {
 fn without_an_answer_there_is_no_shadow() {
     let mut shadow = Shadow::default();
     shadow.unanswered(30);
-    assert_eq!(shadow.most(1, 1, (1000, 0), RTT), Some(31));
+    assert_eq!(shadow.most(1, 1, (1000, 0, u64::MAX), RTT), Some(31));
     shadow.hide(1);
-    assert!(shadow.most(1, 1, (1000, 0), RTT).is_some_and(|most| most < 32));
+    assert!(shadow.most(1, 1, (1000, 0, u64::MAX), RTT).is_some_and(|most| most < 32));
 }
 
 /// A question behind data of READs waited for that data: how late it came tells nothing of what was lost.
 #[test]
 fn questions_behind_data_tell_nothing() {
-    let sent = (10_000, 0);
+    let sent = (10_000, 0, u64::MAX);
     let late = |waited| {
         let mut shadow = of([[4000, 3900]; 4]);
         for _ in 0..4 {

@@ -374,6 +374,8 @@ fn lost_responses(flow: &Flow, peer: Option<&Flow>) -> Lost {
         let shown = u64::from(shown.certain) + u64::from(shown.likely);
         let others = counts.packets.saturating_sub(again.saturating_add(counts.of(Class::Retransmission)));
         let again = peer.map_or(again, |peer| peer.requests.results_may_be_lost(again, shown, others));
+        // Those that show are among them.
+        let again = again.saturating_sub(flow.responses.results_shown());
         losses[Place::Downstream as usize].add(0, atomics.min(unanswered).min(again));
         // Each that passed the tap has one answer at most, and those that passed it were not lost before.
         let unseen = peer.filter(|_| counts.of(Class::CaptureDuplicate) == 0);

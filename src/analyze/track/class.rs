@@ -392,14 +392,20 @@ impl Counts {
     }
 
     /// Losses after the tap that may be lost in shadows are as many as may be by those that are known. `most` were found without
-    /// regard to what was sent again. What the capture missed may have been lost as well, so many packets.
-    pub(crate) fn cap_hidden(&mut self, most: u64, again: u64, missed: u64, answers: Answers) {
+    /// regard to what was sent again: `again` at least, and `not_known` at most, of which it does not show whether it had arrived. What the capture missed may have been lost as well, so many packets.
+    pub(crate) fn cap_hidden(
+        &mut self,
+        most: u64,
+        (again, not_known): (u64, u64),
+        missed: u64,
+        answers: Answers,
+    ) {
         let of = |place| self.episodes_at(place);
         let shown = [Place::Downstream, Place::Unknown].map(|place| of(place).certain + of(place).likely);
         let [least, _] = self.lost_at(Place::Downstream).get();
         let losses = least.max(shown.iter().map(|&n| u64::from(n)).sum());
         let sent = self.packets.saturating_sub(self.of(Class::CaptureDuplicate));
-        if let Some(most) = self.trouble().shadow.most(most, losses, (sent, again), answers) {
+        if let Some(most) = self.trouble().shadow.most(most, losses, (sent, again, not_known), answers) {
             self.cap(Place::Downstream, most.saturating_add(missed));
         }
     }

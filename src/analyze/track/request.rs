@@ -478,7 +478,8 @@ impl Requests {
             // The first packet of the message was sent before the capture began, or was lost.
             self.counts.lost(Place::Upstream, 0, 1);
         }
-        if step.gap > 0 {
+        // How many packets were passed over shows when READs that are among them come.
+        if step.gap > 0 && self.reads.get().is_none() {
             self.trouble.tails.gap(step.gap);
         }
         let missing = step.gap.max(step.pass_gap);
@@ -616,6 +617,7 @@ impl Requests {
         };
         if let Some(read) = known {
             read.retried = true;
+            read.had_arrived = read.has_arrived();
             read.again_before = std::mem::replace(&mut read.again, request.packet.time);
             read.came_before = std::mem::take(&mut read.came);
             read.due_before = std::mem::replace(&mut read.due, end);

@@ -44,6 +44,8 @@ pub(crate) struct Responses {
     atomics: u16,
     /// Answers to atomics that were lost before the tap, and behind it, as the order of answers proves.
     results_proved: [u16; 2],
+    /// Those behind it that count as lost, proved or not.
+    results_lost: u64,
     pub(crate) read: OnDemand<Data>,
 }
 
@@ -310,6 +312,7 @@ impl Responses {
         } else {
             self.counts.lost(place, 0, 1);
         }
+        self.results_lost += u64::from(place == Place::Downstream);
         self.counts.episode(place, is_sure);
         DataLoss { is_sure, ..lost }
     }
@@ -324,6 +327,11 @@ impl Responses {
             }
         }
         self.results_proved = [0; 2];
+    }
+
+    /// Answers to atomics that were lost behind the tap, as it shows: counted there.
+    pub(crate) fn results_shown(&self) -> u64 {
+        self.results_lost
     }
 
     /// The acknowledgements of atomics among these responses; at most so many, where there are very many.
@@ -711,8 +719,11 @@ impl Responses {
         {
             *expected = x;
         }
-        // It has all before this one, whatever the tap saw.
-        let is_behind = again.is_from_within && x > *expected;
+        // It has all before this one, whatever the tap saw. So has one that goes on, and had time enough to ask for what did not come again: it had that.
+        let soon = again.reaction.zip(requests.rtt_min).map(|(took, rtt)| 4 * (took + i64::from(rtt)));
+        let goes_on = before.zip(soon).is_some_and(|((_, asked), soon)| time - asked > soon)
+            && !seq.rare.holes.touches(&(*expected..x.max(*expected)));
+        let is_behind = (again.is_from_within || goes_on) && x > *expected;
         if is_behind {
             *expected = x + u64::from(!is_missing && seq.ring.get(x).is_some());
         }
@@ -722,7 +733,7 @@ impl Responses {
         // The only response of a READ is as likely to be lost as its request, whatever is lost elsewhere.
         let is_only = again.responses == 1 && !again.is_from_within && !is_missing && x >= seq.cur;
         // Nor is it chance where some of its responses came and the last ones did not: its requester asks since they were lost.
-        let is_cut = !again.is_from_within && x < seq.cur;
+        let is_cut = !again.is_from_within && x < seq.cur && seq.cur < x + again.rest;
         let surely = if is_only || !is_cut { 0 } else { tail };
         let tail = if is_only || is_cut { 0 } else { tail };
         // Nor did any come of those before the first one that did.
@@ -926,7 +937,8 @@ impl Responses {
             && !self.read.seq.is_sparse()
             && !config.is_coarse
         {
-            self.counts.cap_hidden(shown, again, 0, Answers { shortest: reaction, usual: None });
+            let not_known = (again, again + unsure + due);
+            self.counts.cap_hidden(shown, not_known, 0, Answers { shortest: reaction, usual: None });
         }
         // With them, requests may be missing, and then their responses are no jumps.
         let jumps = if open > 0 { self.read.seq.rare.jumps.psns() } else { 0 };

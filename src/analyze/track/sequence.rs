@@ -736,6 +736,7 @@ impl Sequence {
         self.hi = self.hi.max(end);
         let mut again = sent(p);
         again.flags |= SENT_AGAIN;
+        step.is_second = before.is_some_and(|before| before.flags & (SENT_AGAIN | RETRANSMITTED) == 0);
         // Other taps may record the transmission before it still: pauses on the way to them last longer than timers.
         let awaited_ns = if context.copying.elsewhere() > 0 { DUPLICATE_SURE_NS } else { MIRROR_NS };
         if let Some(before) = before.filter(|before| (p.time - before.time).abs() < awaited_ns) {

@@ -18,6 +18,8 @@ pub(crate) struct Shadow {
     /// The two shortest times from the first packet behind a lost one to the question for that, of losses before the tap, where that packet
     /// is known to have arrived.
     fastest: [Option<i64>; 2],
+    /// The most packets that were lost before the tap at once.
+    burst: u64,
     /// The latest of them.
     asked: VecDeque<AskedFor>,
 }
@@ -94,6 +96,11 @@ impl Shadow {
         push_last(&mut self.asked, MOST, asked);
     }
 
+    /// So many packets were lost before the tap at once: as many may be behind it.
+    pub(crate) fn bursts_of(&mut self, packets: u64) {
+        self.burst = packets;
+    }
+
     /// So many of the packets that may be lost are in a shadow.
     pub(crate) fn hide(&mut self, packets: u64) {
         self.hidden = self.hidden.saturating_add(packets);
@@ -126,12 +133,12 @@ impl Shadow {
     /// The most packets that were lost behind the tap: those of `most` that are in no shadow, and of those in shadows as many as
     /// [`may_be_lost`]. `None` where nothing is known of that: then any of them may be lost.
     ///
-    /// `losses` were seen among `sent` packets, of which `again` are not known to have arrived.
+    /// `losses` were seen among `sent` packets, of which `again` at least and `not_known` at most are not known to have arrived.
     pub(crate) fn most(
         &self,
         most: u64,
         losses: u64,
-        (sent, again): (u64, u64),
+        (sent, again, not_known): (u64, u64, u64),
         answers: Answers,
     ) -> Option<u64> {
         let fastest = self.fastest(answers.shortest);
@@ -144,14 +151,16 @@ impl Shadow {
         let waited: u64 =
             self.asked.iter().filter(|asked| asked.waited).map(|asked| asked.in_doubt(fastest)).sum();
         let few = self.asked.len() as u64 - kept;
-        let by_others = (few * (in_doubt + 1)).div_ceil(kept + 1);
+        // Where all of them waited, as many as are lost at once elsewhere.
+        let by_others = (few * (in_doubt + self.burst.max(1))).div_ceil(kept + 1);
         let in_doubt = in_doubt + waited.min(by_others);
         let kept = kept + few;
         let in_doubt = in_doubt.min(self.by_delays(fastest, answers).unwrap_or(u64::MAX));
         let behind: u64 = self.asked.iter().map(|asked| asked.behind).sum();
         let hidden = self.hidden.saturating_add(behind.saturating_sub(in_doubt));
         let open = most.saturating_sub(hidden).saturating_add(self.unanswered);
-        let hidden = hidden.max(again);
+        // What is behind a loss, and sent again after another, is hidden twice.
+        let hidden = hidden.max(again).min(not_known);
         let may_be = may_be_lost(hidden, losses.max(self.losses.into()), sent.saturating_sub(hidden))?;
         // Where one comes with others, so may those that are hidden.
         let clump = match in_doubt * 4 > kept {

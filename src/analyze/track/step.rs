@@ -259,6 +259,8 @@ pub(crate) struct Step {
     pub(crate) not_lost: bool,
     /// It may be the original of a packet whose repetition came first: then the original was not lost.
     pub(crate) original_late: bool,
+    /// That was the only one.
+    pub(crate) is_second: bool,
     /// Time and frame of the previous transmission of this PSN.
     pub(crate) before: Option<Recorded>,
 }

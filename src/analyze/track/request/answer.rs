@@ -409,6 +409,11 @@ impl Requests {
         if x >= read.next {
             read.next = x + 1;
         }
+        // Answers that come twice are those to two requests.
+        let is_second = response.repeated && x < read.last || is_result && read.results > 1;
+        let both_arrived = read.retried && !read.had_arrived && is_second;
+        read.had_arrived |= both_arrived;
+        let again = read.again;
         // What goes on from the last one is of the request before, and crossed this one.
         read.is_repeated |= x < read.reach && x < read.last;
         read.last = x + 1;
@@ -423,6 +428,9 @@ impl Requests {
         }
         let is_complete = open != Some(read.first) && read.seen >= read.end - read.first && !read.complete;
         read.complete |= is_complete;
+        if both_arrived {
+            self.arrived_after_all(again);
+        }
         let missing = missing.or_else(|| self.asked_early(x));
         if let Some(missing) = missing
             && self.is_overdue(missing, (response.time, response.frame), Trigger::ImpliedNak).is_some()

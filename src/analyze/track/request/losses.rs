@@ -132,6 +132,28 @@ impl Requests {
         all.saturating_sub(of_responses.sum())
     }
 
+    /// Whether the READ or atomic that was just sent again from this PSN on had arrived before, as an answer shows.
+    pub(super) fn had_arrived(&self, x: u64) -> bool {
+        let read = self.reads.get().and_then(|reads| reads.list.get(reads.place(x)?));
+        read.is_some_and(|read| read.had_arrived)
+    }
+
+    /// Whether a READ from this PSN on that was sent once was answered: all before it had arrived.
+    pub(super) fn has_answer_from(&self, end: u64) -> bool {
+        let is_behind = |read: &Read| read.first >= end && read.answered && !read.retried;
+        self.reads.get().is_some_and(|reads| reads.from(end).any(is_behind))
+    }
+
+    /// The READs and atomics from the one with this PSN on, which is being sent again, that had arrived, as answers to them show.
+    pub(super) fn arrived_from(&self, x: u64) -> u64 {
+        let Some(reads) = self.reads.get() else { return 0 };
+        let has = |read: &&Read| match read.has(x) {
+            true => read.had_arrived,
+            false => read.first >= x && read.has_arrived(),
+        };
+        reads.from(x).filter(has).count() as u64
+    }
+
     /// The PSN of the packet behind that with this one.
     pub(super) fn next_packet(&self, x: u64) -> u64 {
         let read = self.reads.get().and_then(|reads| reads.list.get(reads.place(x)?));
@@ -311,8 +333,28 @@ impl Requests {
             report::RecoveryMode::Selective => 0,
             _ => trouble.repeated_unseen,
         };
-        let most = waits.iter().map(|wait| self.unseen_in(wait, config)).fold(repeated, u64::saturating_add);
+        let tries = self.tries_by_chance(config);
+        let unseen = |wait: &Wait| {
+            let by_chance = tries.map_or(u64::MAX, |packets| packets.max(wait.outstanding));
+            self.unseen_in(wait, config).min(by_chance)
+        };
+        let most = waits.iter().map(unseen).fold(repeated, u64::saturating_add);
         self.counts.lost(Place::Upstream, 0, most);
+    }
+
+    /// So many packets are hardly lost before the tap one after the other, if losses are a matter of chance: with a chance of one in two thousand.
+    fn tries_by_chance(&self, config: &TrackConfig) -> Option<u64> {
+        const CHANCE: f64 = 1.0 / 2000.0;
+        const DEVIATIONS: f64 = 3.3;
+        let is_of_bursts = self.trouble.get().is_some_and(|trouble| trouble.tails.are_of_bursts());
+        if !self.shows_losses(config) || self.loses_bursts() || is_of_bursts {
+            return None;
+        }
+        let Episodes { certain, likely } = self.counts.episodes_at(Place::Upstream);
+        let [least, _] = self.counts.lost_at(Place::Upstream).get();
+        let losses = least.max(u64::from(certain) + u64::from(likely)) as f64 + 0.5;
+        let rate = (losses + DEVIATIONS * losses.sqrt()) / self.counts.packets.max(1) as f64;
+        (rate < 0.5).then(|| (CHANCE.ln() / rate.ln()).ceil() as u64)
     }
 
     /// A sender that goes back repeats all packets. Repetitions that did not come were lost upstream, unless they were late.
@@ -484,6 +526,11 @@ impl Requests {
         self.counts.evidence().filter(|&(class, by, _)| of(class, by)).map(|(_, _, packets)| packets).sum()
     }
 
+    /// Those of them that are not known to have arrived before.
+    fn again_in_doubt(&self) -> u64 {
+        self.seen_again().saturating_sub(self.trouble.get().map_or(0, |trouble| trouble.arrived))
+    }
+
     /// What is lost after the tap, or whose acknowledgement is lost, is retransmitted after a timeout; which of the retransmitted packets
     /// that were, nobody tells.
     fn bound_unseen(&mut self) {
@@ -503,16 +550,17 @@ impl Requests {
     /// Packets sent again that no NAK asked for, in the episodes that are `of` those: they may be lost behind the tap, and no answer shows it.
     fn unasked(&self, of: impl Fn(&Episode) -> bool) -> u64 {
         let Some(recovery) = self.more.as_ref().and_then(|more| more.recovery.get()) else {
-            return self.seen_again();
+            return self.again_in_doubt();
         };
         if recovery.episodes_dropped > 0 {
             let triggers = &self.counts.trouble().triggers;
             let is_by_naks = triggers.iter().sum::<u32>() == triggers[Trigger::Nak as usize];
-            return if is_by_naks { 0 } else { self.seen_again() };
+            return if is_by_naks { 0 } else { self.again_in_doubt() };
         }
         let unasked =
             recovery.episodes.iter().filter(|episode| episode.trigger != Trigger::Nak && of(episode));
-        let again = unasked.map(|episode| episode.packets).sum::<u64>().min(self.seen_again());
+        let again = unasked.map(|episode| episode.packets.saturating_sub(episode.arrived)).sum::<u64>();
+        let again = again.min(self.again_in_doubt());
         // Of the last try of all, nobody asked either.
         again + if self.ends_unanswered() { self.packets_in(self.una..self.seq.hi.max(self.una)) } else { 0 }
     }
@@ -670,13 +718,19 @@ impl Requests {
         if self.una == 0 || self.counts.of(Class::Resync) > 0 {
             return;
         }
+        let most = self.not_known_to_arrive();
+        self.counts.cap(Place::Downstream, most);
+    }
+
+    /// Packets that were sent again, are not acknowledged, or missed, so that they need not have arrived.
+    fn not_known_to_arrive(&self) -> u64 {
         // What was only late came once: it arrived, or was sent again.
         let late = self.trouble.get().map_or(0, |trouble| trouble.late_again);
         let [_, copied_soon] = self.too_soon();
-        let again = self.seen_again() + late + self.counts.of(Class::Ambiguous) + copied_soon;
+        let again = self.again_in_doubt() + late + self.counts.of(Class::Ambiguous) + copied_soon;
         let outstanding = self.packets_in(self.una..self.seq.hi.max(self.una));
         let [_, missed] = self.counts.lost_at(Place::Capture).get();
-        self.counts.cap(Place::Downstream, again + outstanding + missed);
+        again + outstanding + missed
     }
 
     /// Atomics that were sent again, or whose answer may still come: of each result that was lost, one.
@@ -703,12 +757,26 @@ impl Requests {
     pub(crate) fn results_may_be_lost(&self, again: u64, losses: u64, others: u64) -> u64 {
         let is_whole = !self.is_apart() && !self.seq.is_sparse() && self.missed() == 0;
         // Who waits for one result at a time notices by its timer that one was lost.
+        let timers = self.timers_in_doubt();
+        let most = if is_whole { may_be_lost(again, losses + timers, others) } else { None };
+        // More than one may be lost at a time, where not all wait for one.
+        most.map_or(again, |most| again.min(most.saturating_add(losses).saturating_mul(2) + timers))
+    }
+
+    /// Timeouts, and what looks like some, of which it does not show that the request was lost, or where else.
+    fn timers_in_doubt(&self) -> u64 {
+        let by_timers = [Trigger::Timeout, Trigger::Unknown];
         let triggers = &self.counts.trouble().triggers;
-        let timers = [Trigger::Timeout, Trigger::Unknown].map(|by| u64::from(triggers[by as usize]));
-        let losses = losses + timers.iter().sum::<u64>();
-        let most = if is_whole { may_be_lost(again, losses, others) } else { None };
-        // More than one may be lost at a time.
-        most.map_or(again, |most| again.min(most.saturating_add(losses).saturating_mul(2)))
+        let all: u64 = by_timers.iter().map(|&by| u64::from(triggers[by as usize])).sum();
+        let recovery = self.more.as_ref().and_then(|more| more.recovery.get());
+        let episodes = recovery.into_iter().flat_map(|recovery| &recovery.episodes);
+        let is_elsewhere = |episode: &&Episode| {
+            by_timers.contains(&episode.trigger)
+                && episode.certain
+                && matches!(episode.place, Some(Place::Upstream | Place::Downstream))
+                && !(episode.is_of_data || episode.is_of_result)
+        };
+        all.saturating_sub(episodes.filter(is_elsewhere).count() as u64)
     }
 
     /// So many requests for atomics passed the tap, and no answer to them did. `None` where more may have passed.
@@ -743,7 +811,12 @@ impl Requests {
             self.counts.trouble_mut().shadow.hide(again);
         }
         let unseen = self.missed().saturating_add(answered);
-        self.counts.cap_hidden(shown.saturating_add(again), again, unseen, self.answers());
+        let burst = self.trouble.get().map_or(1, |trouble| trouble.tails.longest_gap());
+        if burst > 1 {
+            self.counts.trouble_mut().shadow.bursts_of(burst);
+        }
+        let not_known = (again, self.not_known_to_arrive().max(again));
+        self.counts.cap_hidden(shown.saturating_add(again), not_known, unseen, self.answers());
     }
 
     /// How soon it is answered. Where messages are acknowledged together, their acknowledgements wait for each other.

@@ -37,6 +37,8 @@ pub(crate) struct Read {
     pub(crate) is_atomic: bool,
     /// Answers to an atomic since it was last requested.
     pub(super) results: u32,
+    /// Its request, the last time but one, had arrived: an answer came since, or each of the two was answered.
+    pub(super) had_arrived: bool,
     /// When it was requested again, and before that.
     pub(super) again: i64,
     pub(super) again_before: i64,
@@ -53,6 +55,11 @@ impl Read {
     /// Whether none of the data to come is of it: it is an atomic, whose answer is among the acknowledgements, or has its only response.
     pub(crate) fn awaits_no_data(&self) -> bool {
         self.is_atomic || self.answered && self.end - self.first == 1
+    }
+
+    /// Whether its latest request arrived, as an answer shows. One that goes on from the last answer may be of the request before.
+    pub(super) fn has_arrived(&self) -> bool {
+        self.came > 0 && (self.again == 0 || self.is_repeated)
     }
 
     /// Whether a response with this PSN belongs to it.

@@ -101,6 +101,8 @@ pub(crate) struct Episode {
     /// One past the highest PSN when it began.
     pub(crate) hi: u64,
     pub(crate) packets: u64,
+    /// Those of them whose last transmission had arrived, as answers show.
+    pub(crate) arrived: u64,
     pub(crate) bytes: u64,
     pub(crate) needless: u64,
     pub(crate) retries: u32,
@@ -137,6 +139,7 @@ impl Episode {
             goodput_after: None,
             hi: x + 1,
             packets: 0,
+            arrived: 0,
             bytes: 0,
             needless: 0,
             retries: 0,
@@ -189,6 +192,8 @@ pub(crate) struct Trouble {
     pub(super) waits: VecDeque<Wait>,
     /// Packets that were sent again, and are no atomics.
     pub(super) others_again: u64,
+    /// READs and atomics that were sent again and whose last transmission had arrived, as answers show.
+    pub(super) arrived: u64,
     /// Repetitions before the one that was asked for, of a sender that goes back: they were sent, and did not come.
     pub(super) repeated_unseen: u64,
     /// The edges of messages of which a packet is missing, by PSN.
@@ -369,6 +374,9 @@ impl Requests {
                 let hi = fill.x + u64::from(fill.extent);
                 self.sent_unseen((fill.x, hi), (fill.time, fill.silent), most, config);
             }
+            if is_again && self.reads.get().is_some() {
+                self.trouble.tails.filled(fill.hole_first);
+            }
             if is_again {
                 // It may have been sent again before, and lost again.
                 let asked = nak.map_or(fill.hole_time, |nak| nak.time);
@@ -503,18 +511,34 @@ impl Requests {
         let una = request.una_before.unwrap_or(self.una);
         // A requester drops what follows a missing response, whatever the tap saw of it.
         let mut is_due = false;
+        // What its requester lacks is the answer.
+        let is_answered = end <= una || request.una_before.is_none() && self.has_answer_from(end);
+        let is_answered = step.is_second && self.goes_back() && is_answered;
+        let had_arrived = step.before.is_some() && (is_answered || self.had_arrived(x));
         if let Some(episode) = self.more.as_mut().and_then(|more| more.recovery_mut().episodes.last_mut()) {
             episode.packets += 1;
             episode.bytes += p.bytes as u64;
             // Packets after the missing one had arrived, as far as the tap shows.
             episode.needless += (x > episode.x || end <= una) as u64;
             is_due = episode.trigger == Trigger::ImpliedNak || episode.is_of_read;
+            episode.arrived += u64::from(had_arrived);
         }
+        self.trouble.arrived += u64::from(had_arrived);
         match (end <= una, is_due) {
             (true, false) => self.counts.trouble_mut().spurious += 1,
             // Its acknowledgement may have been lost with the data.
             (true, true) => self.counts.lost(Place::AckPath, 0, 1),
             (false, _) => {}
+        }
+    }
+
+    /// A READ or atomic that was sent again then had arrived before, as its answers show since.
+    pub(super) fn arrived_after_all(&mut self, again: i64) {
+        self.trouble.arrived += 1;
+        if let Some(recovery) = self.more.as_mut().and_then(|more| more.recovery.get_mut())
+            && let Some(episode) = recovery.episodes.last_mut().filter(|episode| episode.start <= again)
+        {
+            episode.arrived += 1;
         }
     }
 
@@ -858,6 +882,7 @@ impl Requests {
             goodput_after: None,
             hi: self.seq.hi,
             packets: 0,
+            arrived: 0,
             bytes: 0,
             needless: 0,
             retries,
@@ -924,6 +949,7 @@ impl Requests {
                     // be lost too.
                     (true, _) if asked.is_none() => {
                         let outstanding = self.packets_in(x..self.seq.hi);
+                        let outstanding = outstanding.saturating_sub(self.arrived_from(x));
                         self.counts.trouble_mut().shadow.unanswered(outstanding);
                     }
                     (true, _) => {}

@@ -10,6 +10,8 @@ pub(crate) struct Suspect {
     pub(crate) end: u64,
     /// The responder had asked for it, and answers no packet behind it.
     pub(crate) was_asked: bool,
+    /// So many requests from it on had arrived, as their answers show.
+    pub(crate) arrived: u64,
     pub(crate) acks: u32,
     pub(crate) time: i64,
     /// How long nothing had been acknowledged, and this not been sent, until then.
@@ -37,7 +39,8 @@ impl Requests {
         let last = self.more.as_ref().and_then(|more| more.recovery().episodes.last());
         let was_asked = last.is_some_and(|last| last.x == x && last.nak_frame.is_some());
         let (hi, had) = (self.seq.hi, self.responder.expected());
-        self.trouble.suspect = Some(Suspect { x, end, was_asked, acks: 0, time, waited, hi, had });
+        let arrived = self.arrived_from(x);
+        self.trouble.suspect = Some(Suspect { x, end, was_asked, arrived, acks: 0, time, waited, hi, had });
     }
 
     pub(crate) fn judge_suspect(&mut self) {
@@ -53,8 +56,9 @@ impl Requests {
 
     /// Nothing tells what was lost before this timeout: all that was outstanding may be.
     pub(crate) fn may_all_be_lost(&mut self, suspect: &Suspect) {
-        let outstanding = self.packets_in(suspect.x..self.seq.hi).max(1);
-        self.counts.lost_in_shadow(outstanding, if suspect.was_asked { outstanding - 1 } else { 0 });
+        let outstanding = self.packets_in(suspect.x..self.seq.hi).max(1).saturating_sub(suspect.arrived);
+        let hidden = if suspect.was_asked { outstanding.saturating_sub(1) } else { 0 };
+        self.counts.lost_in_shadow(outstanding, hidden);
     }
 
     /// An acknowledgement beyond the packets that were retransmitted: the originals had arrived.

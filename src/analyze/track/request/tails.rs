@@ -20,7 +20,9 @@ pub(crate) struct Tails {
     timers: u32,
     /// Those where the sender was asked to go back.
     questions: u32,
-    /// PSNs of the longest gap, and the most that a sender went back.
+    /// The gap that was filled last, and how many packets it has been filled with.
+    filled: (u64, u64),
+    /// PSNs of the longest gap, of READs packets, and the most that a sender went back.
     longest_gap: u64,
     farthest: u64,
     /// Packets that one of them may have beyond all that was ever outstanding: where a timer may have expired, and where the sender was asked.
@@ -92,6 +94,18 @@ impl Tails {
     /// So many PSNs were passed over at once.
     pub(crate) fn gap(&mut self, psns: u64) {
         self.longest_gap = self.longest_gap.max(psns);
+    }
+
+    /// A packet came that had been passed over, in the gap that began with this PSN.
+    pub(crate) fn filled(&mut self, first: u64) {
+        let (gap, packets) = self.filled;
+        self.filled = (first, if gap == first { packets + 1 } else { 1 });
+        self.longest_gap = self.longest_gap.max(self.filled.1);
+    }
+
+    /// The most packets that were passed over at once.
+    pub(crate) fn longest_gap(&self) -> u64 {
+        self.longest_gap
     }
 
     /// The most packets of all tails, where the sender has come to `hi` since and has had `reach` outstanding at most: those where a
