@@ -53,13 +53,13 @@ pub(super) fn group(timed: &mut [Timed], (ends, shape): (&Ends, &Shape)) -> Vec<
             .is_some_and(|&first| members.iter().any(|&at| timed[at].connection != timed[first].connection))
     };
     if parts.len() < 2 || !parts.values().all(are_several) {
-        return grouped(timed, ends);
+        return grouped(timed, (ends, shape));
     }
     // The operations of each part: their times, and those of its requests.
     let mut all: Vec<Divided> = Vec::new();
     for members in parts.into_values() {
         let mut own: Vec<Timed> = members.iter().map(|&at| timed[at].clone()).collect();
-        let spans = grouped(&mut own, ends);
+        let spans = grouped(&mut own, (ends, shape));
         all.push((spans, members.into_iter().zip(own.iter().map(|one| one.operation)).collect()));
     }
     let counts: BTreeSet<usize> = all.iter().map(|(spans, _)| spans.len()).collect();
@@ -96,7 +96,7 @@ pub(super) fn group(timed: &mut [Timed], (ends, shape): (&Ends, &Shape)) -> Vec<
 }
 
 /// Groups the requests of connections that belong together.
-fn grouped(timed: &mut [Timed], ends: &Ends) -> Vec<Span> {
+fn grouped(timed: &mut [Timed], (ends, shape): (&Ends, &Shape)) -> Vec<Span> {
     let mut until = i64::MIN;
     let mut silences = Vec::new();
     for one in timed.iter().filter(|one| one.shows_data) {
@@ -107,7 +107,7 @@ fn grouped(timed: &mut [Timed], ends: &Ends) -> Vec<Span> {
     }
     if let Some(least) = evenly_dividing(timed, &silences) {
         let spans = divided_by(timed, least);
-        return ahead::divide(timed, ends, spans);
+        return ahead::divide(timed, (ends, shape), spans);
     }
     let own = own_silences(timed);
     let least = match dividing(silences) {
@@ -121,7 +121,7 @@ fn grouped(timed: &mut [Timed], ends: &Ends) -> Vec<Span> {
     let gaps = spans.windows(2).map(|pair| pair[1].start.saturating_sub(pair[0].end));
     let least = if spans.len() < count { gaps.min().unwrap_or(i64::MAX) } else { least };
     let spans = divided(timed, spans, least);
-    ahead::divide(timed, ends, spans)
+    ahead::divide(timed, (ends, shape), spans)
 }
 
 /// Divides where all are silent for so long.
