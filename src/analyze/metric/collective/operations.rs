@@ -10,7 +10,7 @@ use super::{
     pace::Usual,
     path::speed,
     topology::Shape,
-    waits::{Blame, Waits, sends, starts, takes_turns},
+    waits::{Blame, Start, Waits, sends, starts, takes_turns},
     way::{Role, Way},
 };
 use crate::report::{CollectiveCause, CollectiveOperation, Straggler, Topology};
@@ -368,6 +368,13 @@ pub(super) fn rows(
     }
     let usual = Usual::of(timed, ends, &of_operation);
     let starts = starts(timed, (ends, whole), &of_operation);
+    // Of the same hosts, and the same job.
+    let part_of = |members: &[usize]| {
+        let first = members.iter().map(|&at| timed[at].connection).min();
+        let sender = first.and_then(|of| ends.of.get(&of)).map(|&(sender, _)| sender);
+        (sender.and_then(|sender| whole.part_of(sender)), first.map_or(0, |of| ends.job_of(of)))
+    };
+    let usually_carried = usually_carried(&starts, of_operation.iter().map(|members| part_of(members)));
     let speed = speed(timed);
     let size = |members: &[usize]| {
         (members.len(), members.iter().map(|&at| timed[at].bytes).fold(0, u64::saturating_add))
@@ -396,8 +403,7 @@ pub(super) fn rows(
         let like @ (_, bytes) = size(&members);
         let connections: BTreeSet<usize> = members.iter().map(|&at| timed[at].connection).collect();
         let ends_of = connections.iter().filter_map(|of| ends.of.get(of).copied()).collect::<Vec<_>>();
-        let job = connections.first().map_or(0, |&of| ends.job_of(of));
-        let part = (ends_of.first().and_then(|&(sender, _)| whole.part_of(sender)), job);
+        let part = part_of(&members);
         let shape = &*shapes.entry(connections).or_insert_with(|| whole.among(ends_of.into_iter()));
         let is_since = |at: &i64| before_ns.get(&part).is_none_or(|ended| ended < at) && *at <= span.end;
         let is_half_seen = unasked.iter().any(is_since);
@@ -420,6 +426,7 @@ pub(super) fn rows(
             // What is behind one that was half seen may have waited for what was not seen.
             is_begun: !is_half_seen && !half_seen.contains(&part),
             starts: starts.get(operation),
+            usually_carried: usually_carried.get(&part).copied().unwrap_or(0),
             takes_turns: takes_turns(timed, (ends, shape), &members),
         };
         before_ns.insert(part, span.end);
@@ -465,6 +472,23 @@ pub(super) fn rows(
         row
     };
     spans.iter().zip(of_operation).enumerate().map(row).collect()
+}
+
+/// How much later than the first host the last one begins in most operations, but the first one, as it ended the one before later: of each part that has several.
+fn usually_carried(
+    starts: &[BTreeMap<usize, Start>],
+    parts: impl Iterator<Item = (Option<usize>, usize)>,
+) -> BTreeMap<(Option<usize>, usize), u64> {
+    let mut all: BTreeMap<(Option<usize>, usize), Vec<u64>> = BTreeMap::new();
+    for (part, starts) in parts.zip(starts) {
+        all.entry(part).or_default().push(starts.values().map(|start| start.carried).max().unwrap_or(0));
+    }
+    let usual = |(part, times): (_, Vec<u64>)| {
+        let mut times: Vec<u64> = times.into_iter().skip(1).collect();
+        times.sort_unstable();
+        (times.len() >= EVEN).then(|| (part, times[(times.len() - 1) / 2]))
+    };
+    all.into_iter().filter_map(usual).collect()
 }
 
 /// The time of an operation without that until its hosts began it: hosts that send nothing to others may have been in the one before for long.
@@ -526,6 +550,7 @@ pub(super) fn hung(all: &Collectives, timed: &[Timed]) -> Option<Straggler> {
         longer_than_whole: None,
         is_begun: true,
         starts: None,
+        usually_carried: 0,
         takes_turns: false,
     };
     let Blame { cause, rank, peer, lost, .. } = waits.hung()?;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     cut::{Timed, ns_between, union},
     pace::{Lost, Part},
+    topology::joined,
     waits::{Blame, ROUND_TRIPS, WORTH, Waits, length},
 };
 use crate::report::{CollectiveCause, Topology};
@@ -34,7 +35,7 @@ impl Waits<'_> {
     pub(super) fn round_trip(&self) -> u64 {
         let mut all: Vec<u64> = self.ends.of.keys().map(|&of| self.short(of) / ROUND_TRIPS).collect();
         all.sort_unstable();
-        all.get(all.len() / 2).copied().unwrap_or(0)
+        all.get(all.len().saturating_sub(1) / 2).copied().unwrap_or(0)
     }
 
     /// How much longer the requests of a connection took than the data on its links explains: what its sender sent, or its receiver got, in their time,
@@ -47,6 +48,10 @@ impl Waits<'_> {
             return 0;
         }
         let span = |one: &Timed| (one.first.unwrap_or(one.end), one.end);
+        // Its first packet may have waited for others of its adapter.
+        let since = |one: &Timed| {
+            one.end.saturating_sub_unsigned(part.own(one)).min(one.first.unwrap_or(one.end)).max(one.begin)
+        };
         let share = |one: &Timed, (from, to): (i64, i64)| {
             let (first, end) = span(one);
             let within = ns_between(first.max(from), end.min(to));
@@ -55,7 +60,8 @@ impl Waits<'_> {
         let (mut sum, mut at) = (0u64, 0);
         while let Some(&begins) = part.members.get(at) {
             let (mut within, mut sent_until) = (span(&self.timed[begins]), self.timed[begins].last);
-            within.0 = within.0.max(self.timed[begins].begin);
+            let queued = (since(&self.timed[begins]), within.0.max(self.timed[begins].begin));
+            within.0 = queued.1;
             let mut took = 0u64;
             while let Some(one) = part.members.get(at).map(|&at| &self.timed[at])
                 && (took == 0 || one.first < sent_until)
@@ -65,17 +71,20 @@ impl Waits<'_> {
                 took = took.saturating_add(part.own(one).max(1));
                 at += 1;
             }
-            let (mut sent, mut got) = (0u64, 0u64);
+            // First it waits for its sender's link, then for that of its receiver.
+            let (mut before, mut sent, mut got) = (0u64, 0u64, 0u64);
             for other in self.members.iter().map(|&at| &self.timed[at]) {
                 let Some(ends) = self.ends.of.get(&other.connection) else { continue };
                 if ends.0 == sender {
+                    before = before.saturating_add(share(other, queued));
                     sent = sent.saturating_add(share(other, within));
                 }
                 if ends.1 == receiver {
                     got = got.saturating_add(share(other, within));
                 }
             }
-            let line = u128::from(sent.max(got)) * 1_000_000_000 / u128::from(speed.max(1));
+            let bytes = before.saturating_add(sent.max(got));
+            let line = u128::from(bytes) * 1_000_000_000 / u128::from(speed.max(1));
             let excess = took.saturating_sub(line as u64).saturating_sub(round_trip);
             sum = sum.saturating_add(excess);
         }
@@ -92,7 +101,24 @@ impl Waits<'_> {
             ends.is_some_and(|&ends| !hosts(ends).iter().any(|host| own.contains(host)))
         };
         let slow = all.get(&connection).map_or(0, |lost| lost.slow);
+        if self.is_of_slow_rail(all, own, slow) {
+            return false;
+        }
         all.iter().any(|(other, lost)| is_apart(other) && lost.slow.saturating_mul(2) >= slow)
+    }
+
+    /// Whether paths between the adapters of another rail of these hosts all lost less than half of this: then all of one rail are slow.
+    fn is_of_slow_rail(&self, all: &BTreeMap<usize, Lost>, own: [usize; 2], slow: u64) -> bool {
+        let ends = || all.iter().filter_map(|(of, lost)| Some((*self.ends.of.get(of)?, lost)));
+        let rail_of = joined(ends().map(|(ends, _)| ends));
+        let mut rails: BTreeMap<usize, (BTreeSet<usize>, u64)> = BTreeMap::new();
+        for ((from, to), lost) in ends() {
+            let (hosts, most) = rails.entry(rail_of[&from]).or_default();
+            hosts.extend([self.shape.host_of(from), self.shape.host_of(to)]);
+            *most = lost.slow.max(*most);
+        }
+        let mut others = rails.into_values().filter(|(hosts, _)| own.iter().all(|host| hosts.contains(host)));
+        others.any(|(_, most)| most.saturating_mul(2) < slow)
     }
 
     /// Whether this connection, and all that are about as slow, took longer than each of the others that have as many requests and bytes: with several others by a
@@ -265,7 +291,7 @@ impl Waits<'_> {
     /// How much later than others the connections between these hosts ended, where none waits for data of another: than those that have no end in common with
     /// them, as data that comes later shares the links of their ends with others; with few hosts there are none, then than the
     /// half of all others that ended first.
-    fn behind_others(&self, slow: &BTreeSet<usize>) -> u64 {
+    pub(super) fn behind_others(&self, slow: &BTreeSet<usize>) -> u64 {
         let hosts = |&(from, to): &(usize, usize)| [self.shape.host_of(from), self.shape.host_of(to)];
         let ends_of = |connection: &usize| self.ends.of.get(connection).map(hosts);
         let paths: BTreeSet<[usize; 2]> = slow.iter().filter_map(ends_of).collect();

@@ -61,6 +61,8 @@ pub(super) struct Waits<'a> {
     pub(super) is_begun: bool,
     /// How hosts began it that were in the operation before.
     pub(super) starts: Option<&'a BTreeMap<usize, Start>>,
+    /// How much later than the first host one begins in most operations, as it ended the one before later.
+    pub(super) usually_carried: u64,
     /// Hosts exchange data with one other after the other, see [`takes_turns`].
     pub(super) takes_turns: bool,
 }
@@ -99,11 +101,13 @@ impl Late {
 struct Owed {
     longest: Late,
     spans: Vec<(i64, i64)>,
+    /// No more than that, whatever the spans say.
+    most: u64,
 }
 
 impl Owed {
     fn of(late: Late) -> Owed {
-        Owed { longest: late, spans: vec![(late.from, late.to)] }
+        Owed { longest: late, spans: vec![(late.from, late.to)], most: u64::MAX }
     }
 
     /// Adds to what others waited for a host.
@@ -120,7 +124,7 @@ impl Owed {
 
     /// How long others waited: for several requests at a time, once.
     fn lost(&self) -> u64 {
-        length(&union(self.spans.iter().copied(), (i64::MIN, i64::MAX)))
+        length(&union(self.spans.iter().copied(), (i64::MIN, i64::MAX))).min(self.most)
     }
 }
 
@@ -158,7 +162,8 @@ impl Waits<'_> {
         };
         let host = latest.into_iter().chain(own).max_by_key(Owed::lost);
         let host = host.filter(|owed| self.stands_out(owed, &rivals, lasted));
-        let speed = self.speed.filter(|_| self.shape.are_all_seen && !paces.is_even);
+        // Of two hosts, nobody else shows how slow they are.
+        let speed = self.speed.filter(|_| self.shape.are_all_seen && (!paces.is_even || paths.len() == 1));
         let round_trip = self.round_trip();
         // Answers to what leaves a host with a tap come a round trip later, those of what arrives there at once.
         let unlike = if self.shape.is_half_seen() { round_trip } else { 0 };
@@ -203,7 +208,7 @@ impl Waits<'_> {
             (Some(Owed { longest, .. }), _) if by_host >= by_path && !self.shape.is_seen(longest.host) => {
                 None
             }
-            (Some(Owed { longest: late, spans }), _) if by_host >= by_path => {
+            (Some(Owed { longest: late, spans, .. }), _) if by_host >= by_path => {
                 let &(sender, receiver) = self.ends.of.get(&self.timed[late.at].connection)?;
                 let peer = self.ends.names.get(if late.is_sender { receiver } else { sender }).cloned();
                 let rank = self.ends.names.get(late.host)?.clone();
@@ -241,7 +246,7 @@ impl Waits<'_> {
         let again = self.lost_again(&before, &parts(self.timed, self.ends, self.members));
         // No more than was lost then; losses take their share of later ones, too.
         let most = if before.cause == CollectiveCause::HostLate { before.lost } else { u64::MAX };
-        let lost = start.carried.min(most).saturating_add(again);
+        let lost = start.carried.saturating_sub(self.usually_carried).min(most).saturating_add(again);
         let is_its = |&&at: &&usize| {
             let ends = self.ends.of.get(&self.timed[at].connection);
             ends.is_some_and(|&(sender, receiver)| {
@@ -410,12 +415,28 @@ impl Waits<'_> {
                 owed
             }))
         };
-        let owed: Vec<Owed> = by_host.into_values().filter_map(all).collect();
+        let mut owed: Vec<Owed> = by_host.into_values().filter_map(all).collect();
+        // Where none waits for data of another, a host that is not behind the others cost nothing.
+        if self.shape.topology == Topology::AllToAll && !self.takes_turns {
+            owed.iter_mut().for_each(|owed| owed.most = self.behind(self.shape.host_of(owed.longest.host)));
+        }
         for one in &owed {
             let known = rivals.entry(self.shape.host_of(one.longest.host)).or_default();
             *known = one.lost().max(*known);
         }
         owed.into_iter().max_by_key(Owed::lost)
+    }
+
+    /// How much later the connections of a host ended than those between others.
+    fn behind(&self, host: usize) -> u64 {
+        let (mut own, mut others) = (None::<i64>, None::<i64>);
+        for one in self.members.iter().map(|&at| &self.timed[at]) {
+            let Some(&(sender, receiver)) = self.ends.of.get(&one.connection) else { continue };
+            let is_its = [sender, receiver].iter().any(|&end| self.shape.host_of(end) == host);
+            let latest = if is_its { &mut own } else { &mut others };
+            *latest = (*latest).max(Some(one.end));
+        }
+        own.zip(others).map_or(u64::MAX, |(own, others)| ns_between(others, own))
     }
 
     /// The side that let a request wait longer, if it did longer than round trips explain. A host whose adapter had other data to send was not
