@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    cut::{Timed, ns_between, union},
+    cut::{Timed, ns, ns_between, union},
     pace::{Lost, Part},
     topology::joined,
     waits::{Blame, ROUND_TRIPS, WORTH, Waits, length},
 };
-use crate::report::{CollectiveCause, Topology};
+use crate::report::CollectiveCause;
 
 /// Requests of an operation that are compared with each other, at most.
 const MOST_COMPARED: usize = 2048;
@@ -38,9 +38,18 @@ impl Waits<'_> {
         all.get(all.len().saturating_sub(1) / 2).copied().unwrap_or(0)
     }
 
+    /// What most paths have from a packet until its answer, as the taps saw both: where each end has one, that is one way.
+    pub(super) fn flight(&self) -> u64 {
+        let of_way = |&way: &u32| self.all.ways.get(way as usize)?.round_trip_ns;
+        let of = |of: &usize| self.all.connections.get(*of)?.data_ways.iter().filter_map(of_way).max();
+        let mut all: Vec<u64> = self.ends.of.keys().filter_map(of).map(ns).collect();
+        all.sort_unstable();
+        all.get(all.len().saturating_sub(1) / 2).copied().unwrap_or(0)
+    }
+
     /// How much longer the requests of a connection took than the data on its links explains: what its sender sent, or its receiver got, in their time,
-    /// at this speed, and a round trip. Requests whose data was sent side by side are one.
-    pub(super) fn excess(&self, part: &Part, (speed, round_trip): (u64, u64)) -> u64 {
+    /// at this speed, and the way of a packet. Requests whose data was sent side by side are one.
+    pub(super) fn excess(&self, part: &Part, (speed, flight): (u64, u64)) -> u64 {
         let Some(&first) = part.members.first() else { return 0 };
         let connection = self.timed[first].connection;
         let Some(&(sender, receiver)) = self.ends.of.get(&connection) else { return 0 };
@@ -85,7 +94,7 @@ impl Waits<'_> {
             }
             let bytes = before.saturating_add(sent.max(got));
             let line = u128::from(bytes) * 1_000_000_000 / u128::from(speed.max(1));
-            let excess = took.saturating_sub(line as u64).saturating_sub(round_trip);
+            let excess = took.saturating_sub(line as u64).saturating_sub(flight);
             sum = sum.saturating_add(excess);
         }
         sum
@@ -173,8 +182,7 @@ impl Waits<'_> {
             CollectiveCause::Slow | CollectiveCause::Throttled => {
                 let lost = lost.all().max(self.lost_together(parts, all, &slow));
                 // Where all are sent at once, queues at receivers make some slower, and nothing longer.
-                let is_at_once = self.shape.topology == Topology::AllToAll && !self.takes_turns;
-                if is_at_once { lost.min(self.behind_others(&slow)) } else { lost }
+                if self.is_at_once() { lost.min(self.behind_others(&slow)) } else { lost }
             }
             _ => lost.all(),
         };
@@ -282,9 +290,9 @@ impl Waits<'_> {
     /// What losses of connections between these hosts can have cost, at most. In an all to all, where none waits for data of another, how much later than others they
     /// ended; elsewhere, how much longer the operation took than those like it without losses.
     fn lost_by_losses(&self, of: &BTreeSet<usize>) -> u64 {
-        match self.shape.topology {
-            Topology::AllToAll if !self.takes_turns => self.behind_others(of).max(self.longer),
-            _ => self.longer_than_whole.unwrap_or(u64::MAX),
+        match self.is_at_once() {
+            true => self.behind_others(of).max(self.longer),
+            false => self.longer_than_whole.unwrap_or(u64::MAX),
         }
     }
 
@@ -292,8 +300,8 @@ impl Waits<'_> {
     /// them, as data that comes later shares the links of their ends with others; with few hosts there are none, then than the
     /// half of all others that ended first.
     pub(super) fn behind_others(&self, slow: &BTreeSet<usize>) -> u64 {
-        let hosts = |&(from, to): &(usize, usize)| [self.shape.host_of(from), self.shape.host_of(to)];
-        let ends_of = |connection: &usize| self.ends.of.get(connection).map(hosts);
+        // Each adapter by itself: those of other rails show what is usual.
+        let ends_of = |connection: &usize| self.ends.of.get(connection).map(|&(from, to)| [from, to]);
         let paths: BTreeSet<[usize; 2]> = slow.iter().filter_map(ends_of).collect();
         let ends: BTreeSet<usize> = paths.iter().flatten().copied().collect();
         let (mut apart, mut beside, mut latest) = (None::<i64>, BTreeMap::<usize, i64>::new(), None::<i64>);
