@@ -1,10 +1,10 @@
 //! Operations whose elements come long before their data: a host that is ahead of its GPU posts those of the next operation as soon as the one before
 //! has ended. Then no moment is silent on the wire's account of requests, and the time until the GPUs are ready looks like a wait.
 
-use crate::in_order::InOrder;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{cut::Timed, ends::Ends, operations::Span};
+use super::{cut::Timed, ends::Ends, operations::Span, topology::Shape};
+use crate::{in_order::InOrder, report::Topology};
 
 /// A shorter time without data divides nothing.
 const LEAST_NS: i64 = 50_000;
@@ -26,8 +26,9 @@ struct Moment {
 }
 
 /// Divides operations where no connection carries data for long, all were asked for some, and each of them carried as many requests since the operation began: in
-/// a wait for one host, others had gone on. Until the first data nobody was late: the operation begins then.
-pub(super) fn divide(timed: &mut [Timed], ends: &Ends, spans: Vec<Span>) -> Vec<Span> {
+/// a wait for one host, others had gone on. In an all to all, where pairs of hosts may have more to say to each other than others, all carried some before it and all do behind
+/// it: a wait for one host is followed by what that one has left. Until the first data nobody was late: the operation begins then.
+pub(super) fn divide(timed: &mut [Timed], (ends, shape): (&Ends, &Shape), spans: Vec<Span>) -> Vec<Span> {
     let order = Order::of(timed);
     // Data that goes one way only stops with its source: that may be a wait.
     if !goes_around(&order, ends) || !is_ordered(timed, &order) {
@@ -36,12 +37,17 @@ pub(super) fn divide(timed: &mut [Timed], ends: &Ends, spans: Vec<Span>) -> Vec<
     let moments = order.moments(timed);
     let Some(least) = least(moments.iter().map(|moment| moment.silence).collect()) else { return spans };
     let long: Vec<Moment> = moments.into_iter().filter(|moment| moment.silence >= least).collect();
-    let begins = order.begins(timed, &long);
+    let is_all_to_all = || {
+        let of = order.of.keys().filter_map(|of| ends.of.get(of).copied());
+        shape.among(of).topology == Topology::AllToAll
+    };
+    let whole = if is_all_to_all() { order.whole(timed, (ends, shape), &long) } else { BTreeSet::new() };
+    let begins = order.begins(timed, &long, &whole);
     for (n, &at) in order.by_data.iter().enumerate() {
         timed[at].operation = begins.get(n).copied();
     }
     let count = begins.last().map_or(0, |last| last + 1);
-    order.place_the_rest(timed, (count, spans.len()));
+    order.place_the_rest(timed, (count, spans.len()), !whole.is_empty());
     let mut all: BTreeMap<usize, Span> = BTreeMap::new();
     for one in timed.iter().filter(|one| one.shows_data) {
         let Some(operation) = one.operation else { continue };
@@ -103,7 +109,7 @@ impl Order {
 
     /// The operation of each request that has data: a new one begins where the requests said so before, and at those moments at which all connections carried as
     /// many requests.
-    fn begins(&self, timed: &[Timed], moments: &[Moment]) -> Vec<usize> {
+    fn begins(&self, timed: &[Timed], moments: &[Moment], whole: &BTreeSet<usize>) -> Vec<usize> {
         let mut moments = moments.iter().map(|moment| moment.place).peekable();
         let mut carried: BTreeMap<usize, usize> = BTreeMap::new();
         let mut since: BTreeMap<usize, usize> = BTreeMap::new();
@@ -113,8 +119,9 @@ impl Order {
             let one = &timed[at];
             let is_moment = moments.next_if_eq(&place).is_some();
             let is_other = before.is_some_and(|before| before != one.operation);
-            let is_new =
-                place > 0 && (is_other || is_moment && self.is_even(timed, (&carried, &since), begin));
+            let is_new = place > 0
+                && (is_other || is_moment && self.is_even(timed, (&carried, &since), begin))
+                || whole.contains(&place);
             if is_new || place == 0 {
                 operation += usize::from(is_new);
                 begin = one.first.unwrap_or(one.begin);
@@ -126,6 +133,39 @@ impl Order {
             *since.entry(one.connection).or_insert(0) += 1;
         }
         all
+    }
+
+    /// The moments before and behind which all connections carry data. Behind the last one, those of more than one host: the capture may end there, or one
+    /// hangs.
+    fn whole(&self, timed: &[Timed], (ends, shape): (&Ends, &Shape), moments: &[Moment]) -> BTreeSet<usize> {
+        let connections = |from: usize, to: usize| -> BTreeSet<usize> {
+            self.by_data[from..to].iter().map(|&at| timed[at].connection).collect()
+        };
+        let are_of_one = |some: &BTreeSet<usize>| {
+            let mut hosts = some
+                .iter()
+                .filter_map(|of| ends.of.get(of))
+                .map(|&(a, b)| [shape.host_of(a), shape.host_of(b)]);
+            let Some(first) = hosts.next() else { return true };
+            let common = hosts.fold(first.to_vec(), |common, of| {
+                common.into_iter().filter(|host| of.contains(host)).collect()
+            });
+            !common.is_empty()
+        };
+        let mut whole = BTreeSet::new();
+        let mut since = 0;
+        for (n, moment) in moments.iter().enumerate().filter(|(_, moment)| moment.place > 0) {
+            let next = moments.get(n + 1).map_or(self.by_data.len(), |next| next.place);
+            let behind = connections(moment.place, next);
+            let is_last = n + 1 == moments.len();
+            if connections(since, moment.place).len() == self.of.len()
+                && (behind.len() == self.of.len() || is_last && !are_of_one(&behind))
+            {
+                whole.insert(moment.place);
+                since = moment.place;
+            }
+        }
+        whole
     }
 
     /// Whether all connections carried as many requests since the operation began, but those that were not asked for any by then.
@@ -145,7 +185,8 @@ impl Order {
     }
 
     /// Requests without data: of the last operation, or of one that had not begun when the capture ended.
-    fn place_the_rest(&self, timed: &mut [Timed], (count, before): (usize, usize)) {
+    /// `is_whole`: all connections carry data in each, however much.
+    fn place_the_rest(&self, timed: &mut [Timed], (count, before): (usize, usize), is_whole: bool) {
         let last = count.saturating_sub(1);
         let mut since: BTreeMap<usize, usize> = BTreeMap::new();
         let mut carried: BTreeMap<usize, usize> = BTreeMap::new();
@@ -157,7 +198,9 @@ impl Order {
                 begin = begin.min(timed[at].first.unwrap_or(begin));
             }
         }
-        let is_over = count > before && self.is_even(timed, (&carried, &since), begin);
+        let is_even =
+            || self.is_even(timed, (&carried, &since), begin) || is_whole && since.len() == self.of.len();
+        let is_over = count > before && is_even();
         let ended = self.by_data.iter().map(|&at| timed[at].end).max();
         for &at in self.of.values().flatten() {
             if timed[at].first.is_none() {

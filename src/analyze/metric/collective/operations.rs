@@ -10,7 +10,7 @@ use super::{
     pace::Usual,
     path::speed,
     topology::Shape,
-    waits::{Blame, Waits, sends, starts, takes_turns},
+    waits::{Blame, Start, Waits, sends, starts, takes_turns},
     way::{Role, Way},
 };
 use crate::report::{CollectiveCause, CollectiveOperation, Straggler, Topology};
@@ -53,13 +53,13 @@ pub(super) fn group(timed: &mut [Timed], (ends, shape): (&Ends, &Shape)) -> Vec<
             .is_some_and(|&first| members.iter().any(|&at| timed[at].connection != timed[first].connection))
     };
     if parts.len() < 2 || !parts.values().all(are_several) {
-        return grouped(timed, ends);
+        return grouped(timed, (ends, shape));
     }
     // The operations of each part: their times, and those of its requests.
     let mut all: Vec<Divided> = Vec::new();
     for members in parts.into_values() {
         let mut own: Vec<Timed> = members.iter().map(|&at| timed[at].clone()).collect();
-        let spans = grouped(&mut own, ends);
+        let spans = grouped(&mut own, (ends, shape));
         all.push((spans, members.into_iter().zip(own.iter().map(|one| one.operation)).collect()));
     }
     let counts: BTreeSet<usize> = all.iter().map(|(spans, _)| spans.len()).collect();
@@ -96,7 +96,7 @@ pub(super) fn group(timed: &mut [Timed], (ends, shape): (&Ends, &Shape)) -> Vec<
 }
 
 /// Groups the requests of connections that belong together.
-fn grouped(timed: &mut [Timed], ends: &Ends) -> Vec<Span> {
+fn grouped(timed: &mut [Timed], (ends, shape): (&Ends, &Shape)) -> Vec<Span> {
     let mut until = i64::MIN;
     let mut silences = Vec::new();
     for one in timed.iter().filter(|one| one.shows_data) {
@@ -107,7 +107,7 @@ fn grouped(timed: &mut [Timed], ends: &Ends) -> Vec<Span> {
     }
     if let Some(least) = evenly_dividing(timed, &silences) {
         let spans = divided_by(timed, least);
-        return ahead::divide(timed, ends, spans);
+        return ahead::divide(timed, (ends, shape), spans);
     }
     let own = own_silences(timed);
     let least = match dividing(silences) {
@@ -121,7 +121,7 @@ fn grouped(timed: &mut [Timed], ends: &Ends) -> Vec<Span> {
     let gaps = spans.windows(2).map(|pair| pair[1].start.saturating_sub(pair[0].end));
     let least = if spans.len() < count { gaps.min().unwrap_or(i64::MAX) } else { least };
     let spans = divided(timed, spans, least);
-    ahead::divide(timed, ends, spans)
+    ahead::divide(timed, (ends, shape), spans)
 }
 
 /// Divides where all are silent for so long.
@@ -368,6 +368,13 @@ pub(super) fn rows(
     }
     let usual = Usual::of(timed, ends, &of_operation);
     let starts = starts(timed, (ends, whole), &of_operation);
+    // Of the same hosts, and the same job.
+    let part_of = |members: &[usize]| {
+        let first = members.iter().map(|&at| timed[at].connection).min();
+        let sender = first.and_then(|of| ends.of.get(&of)).map(|&(sender, _)| sender);
+        (sender.and_then(|sender| whole.part_of(sender)), first.map_or(0, |of| ends.job_of(of)))
+    };
+    let usually_carried = usually_carried(&starts, of_operation.iter().map(|members| part_of(members)));
     let speed = speed(timed);
     let size = |members: &[usize]| {
         (members.len(), members.iter().map(|&at| timed[at].bytes).fold(0, u64::saturating_add))
@@ -396,8 +403,7 @@ pub(super) fn rows(
         let like @ (_, bytes) = size(&members);
         let connections: BTreeSet<usize> = members.iter().map(|&at| timed[at].connection).collect();
         let ends_of = connections.iter().filter_map(|of| ends.of.get(of).copied()).collect::<Vec<_>>();
-        let job = connections.first().map_or(0, |&of| ends.job_of(of));
-        let part = (ends_of.first().and_then(|&(sender, _)| whole.part_of(sender)), job);
+        let part = part_of(&members);
         let shape = &*shapes.entry(connections).or_insert_with(|| whole.among(ends_of.into_iter()));
         let is_since = |at: &i64| before_ns.get(&part).is_none_or(|ended| ended < at) && *at <= span.end;
         let is_half_seen = unasked.iter().any(is_since);
@@ -420,6 +426,7 @@ pub(super) fn rows(
             // What is behind one that was half seen may have waited for what was not seen.
             is_begun: !is_half_seen && !half_seen.contains(&part),
             starts: starts.get(operation),
+            usually_carried: usually_carried.get(&part).copied().unwrap_or(0),
             takes_turns: takes_turns(timed, (ends, shape), &members),
         };
         before_ns.insert(part, span.end);
@@ -465,6 +472,23 @@ pub(super) fn rows(
         row
     };
     spans.iter().zip(of_operation).enumerate().map(row).collect()
+}
+
+/// How much later than the first host the last one begins in most operations, but the first one, as it ended the one before later: of each part that has several.
+fn usually_carried(
+    starts: &[BTreeMap<usize, Start>],
+    parts: impl Iterator<Item = (Option<usize>, usize)>,
+) -> BTreeMap<(Option<usize>, usize), u64> {
+    let mut all: BTreeMap<(Option<usize>, usize), Vec<u64>> = BTreeMap::new();
+    for (part, starts) in parts.zip(starts) {
+        all.entry(part).or_default().push(starts.values().map(|start| start.carried).max().unwrap_or(0));
+    }
+    let usual = |(part, times): (_, Vec<u64>)| {
+        let mut times: Vec<u64> = times.into_iter().skip(1).collect();
+        times.sort_unstable();
+        (times.len() >= EVEN).then(|| (part, times[(times.len() - 1) / 2]))
+    };
+    all.into_iter().filter_map(usual).collect()
 }
 
 /// The time of an operation without that until its hosts began it: hosts that send nothing to others may have been in the one before for long.
@@ -526,6 +550,7 @@ pub(super) fn hung(all: &Collectives, timed: &[Timed]) -> Option<Straggler> {
         longer_than_whole: None,
         is_begun: true,
         starts: None,
+        usually_carried: 0,
         takes_turns: false,
     };
     let Blame { cause, rank, peer, lost, .. } = waits.hung()?;

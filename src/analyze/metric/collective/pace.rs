@@ -105,7 +105,7 @@ impl Part {
 }
 
 /// What most of the fastest quarter take.
-fn of_the_fastest(mut paces: Vec<u64>) -> u64 {
+pub(super) fn of_the_fastest(mut paces: Vec<u64>) -> u64 {
     paces.sort_unstable();
     paces.get(paces.len() / FASTEST).copied().unwrap_or(0)
 }

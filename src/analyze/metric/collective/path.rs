@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    cut::{Timed, ns_between, union},
+    cut::{Timed, ns, ns_between, union},
     pace::{Lost, Part},
+    topology::joined,
     waits::{Blame, ROUND_TRIPS, WORTH, Waits, length},
 };
-use crate::report::{CollectiveCause, Topology};
+use crate::report::CollectiveCause;
 
 /// Requests of an operation that are compared with each other, at most.
 const MOST_COMPARED: usize = 2048;
@@ -34,12 +35,21 @@ impl Waits<'_> {
     pub(super) fn round_trip(&self) -> u64 {
         let mut all: Vec<u64> = self.ends.of.keys().map(|&of| self.short(of) / ROUND_TRIPS).collect();
         all.sort_unstable();
-        all.get(all.len() / 2).copied().unwrap_or(0)
+        all.get(all.len().saturating_sub(1) / 2).copied().unwrap_or(0)
+    }
+
+    /// What most paths have from a packet until its answer, as the taps saw both: where each end has one, that is one way.
+    pub(super) fn flight(&self) -> u64 {
+        let of_way = |&way: &u32| self.all.ways.get(way as usize)?.round_trip_ns;
+        let of = |of: &usize| self.all.connections.get(*of)?.data_ways.iter().filter_map(of_way).max();
+        let mut all: Vec<u64> = self.ends.of.keys().filter_map(of).map(ns).collect();
+        all.sort_unstable();
+        all.get(all.len().saturating_sub(1) / 2).copied().unwrap_or(0)
     }
 
     /// How much longer the requests of a connection took than the data on its links explains: what its sender sent, or its receiver got, in their time,
-    /// at this speed, and a round trip. Requests whose data was sent side by side are one.
-    pub(super) fn excess(&self, part: &Part, (speed, round_trip): (u64, u64)) -> u64 {
+    /// at this speed, and the way of a packet. Requests whose data was sent side by side are one.
+    pub(super) fn excess(&self, part: &Part, (speed, flight): (u64, u64)) -> u64 {
         let Some(&first) = part.members.first() else { return 0 };
         let connection = self.timed[first].connection;
         let Some(&(sender, receiver)) = self.ends.of.get(&connection) else { return 0 };
@@ -47,6 +57,10 @@ impl Waits<'_> {
             return 0;
         }
         let span = |one: &Timed| (one.first.unwrap_or(one.end), one.end);
+        // Its first packet may have waited for others of its adapter.
+        let since = |one: &Timed| {
+            one.end.saturating_sub_unsigned(part.own(one)).min(one.first.unwrap_or(one.end)).max(one.begin)
+        };
         let share = |one: &Timed, (from, to): (i64, i64)| {
             let (first, end) = span(one);
             let within = ns_between(first.max(from), end.min(to));
@@ -55,7 +69,8 @@ impl Waits<'_> {
         let (mut sum, mut at) = (0u64, 0);
         while let Some(&begins) = part.members.get(at) {
             let (mut within, mut sent_until) = (span(&self.timed[begins]), self.timed[begins].last);
-            within.0 = within.0.max(self.timed[begins].begin);
+            let queued = (since(&self.timed[begins]), within.0.max(self.timed[begins].begin));
+            within.0 = queued.1;
             let mut took = 0u64;
             while let Some(one) = part.members.get(at).map(|&at| &self.timed[at])
                 && (took == 0 || one.first < sent_until)
@@ -65,18 +80,21 @@ impl Waits<'_> {
                 took = took.saturating_add(part.own(one).max(1));
                 at += 1;
             }
-            let (mut sent, mut got) = (0u64, 0u64);
+            // First it waits for its sender's link, then for that of its receiver.
+            let (mut before, mut sent, mut got) = (0u64, 0u64, 0u64);
             for other in self.members.iter().map(|&at| &self.timed[at]) {
                 let Some(ends) = self.ends.of.get(&other.connection) else { continue };
                 if ends.0 == sender {
+                    before = before.saturating_add(share(other, queued));
                     sent = sent.saturating_add(share(other, within));
                 }
                 if ends.1 == receiver {
                     got = got.saturating_add(share(other, within));
                 }
             }
-            let line = u128::from(sent.max(got)) * 1_000_000_000 / u128::from(speed.max(1));
-            let excess = took.saturating_sub(line as u64).saturating_sub(round_trip);
+            let bytes = before.saturating_add(sent.max(got));
+            let line = u128::from(bytes) * 1_000_000_000 / u128::from(speed.max(1));
+            let excess = took.saturating_sub(line as u64).saturating_sub(flight);
             sum = sum.saturating_add(excess);
         }
         sum
@@ -92,7 +110,24 @@ impl Waits<'_> {
             ends.is_some_and(|&ends| !hosts(ends).iter().any(|host| own.contains(host)))
         };
         let slow = all.get(&connection).map_or(0, |lost| lost.slow);
+        if self.is_of_slow_rail(all, own, slow) {
+            return false;
+        }
         all.iter().any(|(other, lost)| is_apart(other) && lost.slow.saturating_mul(2) >= slow)
+    }
+
+    /// Whether paths between the adapters of another rail of these hosts all lost less than half of this: then all of one rail are slow.
+    fn is_of_slow_rail(&self, all: &BTreeMap<usize, Lost>, own: [usize; 2], slow: u64) -> bool {
+        let ends = || all.iter().filter_map(|(of, lost)| Some((*self.ends.of.get(of)?, lost)));
+        let rail_of = joined(ends().map(|(ends, _)| ends));
+        let mut rails: BTreeMap<usize, (BTreeSet<usize>, u64)> = BTreeMap::new();
+        for ((from, to), lost) in ends() {
+            let (hosts, most) = rails.entry(rail_of[&from]).or_default();
+            hosts.extend([self.shape.host_of(from), self.shape.host_of(to)]);
+            *most = lost.slow.max(*most);
+        }
+        let mut others = rails.into_values().filter(|(hosts, _)| own.iter().all(|host| hosts.contains(host)));
+        others.any(|(_, most)| most.saturating_mul(2) < slow)
     }
 
     /// Whether this connection, and all that are about as slow, took longer than each of the others that have as many requests and bytes: with several others by a
@@ -147,8 +182,7 @@ impl Waits<'_> {
             CollectiveCause::Slow | CollectiveCause::Throttled => {
                 let lost = lost.all().max(self.lost_together(parts, all, &slow));
                 // Where all are sent at once, queues at receivers make some slower, and nothing longer.
-                let is_at_once = self.shape.topology == Topology::AllToAll && !self.takes_turns;
-                if is_at_once { lost.min(self.behind_others(&slow)) } else { lost }
+                if self.is_at_once() { lost.min(self.behind_others(&slow)) } else { lost }
             }
             _ => lost.all(),
         };
@@ -256,18 +290,18 @@ impl Waits<'_> {
     /// What losses of connections between these hosts can have cost, at most. In an all to all, where none waits for data of another, how much later than others they
     /// ended; elsewhere, how much longer the operation took than those like it without losses.
     fn lost_by_losses(&self, of: &BTreeSet<usize>) -> u64 {
-        match self.shape.topology {
-            Topology::AllToAll if !self.takes_turns => self.behind_others(of).max(self.longer),
-            _ => self.longer_than_whole.unwrap_or(u64::MAX),
+        match self.is_at_once() {
+            true => self.behind_others(of).max(self.longer),
+            false => self.longer_than_whole.unwrap_or(u64::MAX),
         }
     }
 
     /// How much later than others the connections between these hosts ended, where none waits for data of another: than those that have no end in common with
     /// them, as data that comes later shares the links of their ends with others; with few hosts there are none, then than the
     /// half of all others that ended first.
-    fn behind_others(&self, slow: &BTreeSet<usize>) -> u64 {
-        let hosts = |&(from, to): &(usize, usize)| [self.shape.host_of(from), self.shape.host_of(to)];
-        let ends_of = |connection: &usize| self.ends.of.get(connection).map(hosts);
+    pub(super) fn behind_others(&self, slow: &BTreeSet<usize>) -> u64 {
+        // Each adapter by itself: those of other rails show what is usual.
+        let ends_of = |connection: &usize| self.ends.of.get(connection).map(|&(from, to)| [from, to]);
         let paths: BTreeSet<[usize; 2]> = slow.iter().filter_map(ends_of).collect();
         let ends: BTreeSet<usize> = paths.iter().flatten().copied().collect();
         let (mut apart, mut beside, mut latest) = (None::<i64>, BTreeMap::<usize, i64>::new(), None::<i64>);

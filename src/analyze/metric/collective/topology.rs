@@ -310,7 +310,7 @@ impl Forests {
 }
 
 /// The part that each is in of those that are joined, by its smallest member.
-fn joined(edges: impl Iterator<Item = (usize, usize)>) -> BTreeMap<usize, usize> {
+pub(super) fn joined(edges: impl Iterator<Item = (usize, usize)>) -> BTreeMap<usize, usize> {
     let mut part_of: BTreeMap<usize, usize> = BTreeMap::new();
     for (from, to) in edges {
         let known = [from, to].map(|host| part_of.get(&host).copied().unwrap_or(host));

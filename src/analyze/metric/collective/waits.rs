@@ -6,7 +6,7 @@ use super::{
     Collectives,
     cut::{Timed, ns, ns_between, union},
     ends::Ends,
-    pace::{Lost, Part, Usual, parts},
+    pace::{Lost, Part, Usual, of_the_fastest, parts},
     topology::Shape,
     turns::Turns,
 };
@@ -61,6 +61,8 @@ pub(super) struct Waits<'a> {
     pub(super) is_begun: bool,
     /// How hosts began it that were in the operation before.
     pub(super) starts: Option<&'a BTreeMap<usize, Start>>,
+    /// How much later than the first host one begins in most operations, as it ended the one before later.
+    pub(super) usually_carried: u64,
     /// Hosts exchange data with one other after the other, see [`takes_turns`].
     pub(super) takes_turns: bool,
 }
@@ -99,11 +101,13 @@ impl Late {
 struct Owed {
     longest: Late,
     spans: Vec<(i64, i64)>,
+    /// No more than that, whatever the spans say.
+    most: u64,
 }
 
 impl Owed {
     fn of(late: Late) -> Owed {
-        Owed { longest: late, spans: vec![(late.from, late.to)] }
+        Owed { longest: late, spans: vec![(late.from, late.to)], most: u64::MAX }
     }
 
     /// Adds to what others waited for a host.
@@ -120,7 +124,7 @@ impl Owed {
 
     /// How long others waited: for several requests at a time, once.
     fn lost(&self) -> u64 {
-        length(&union(self.spans.iter().copied(), (i64::MIN, i64::MAX)))
+        length(&union(self.spans.iter().copied(), (i64::MIN, i64::MAX))).min(self.most)
     }
 }
 
@@ -158,20 +162,35 @@ impl Waits<'_> {
         };
         let host = latest.into_iter().chain(own).max_by_key(Owed::lost);
         let host = host.filter(|owed| self.stands_out(owed, &rivals, lasted));
-        let speed = self.speed.filter(|_| self.shape.are_all_seen && !paces.is_even);
-        let round_trip = self.round_trip();
+        // Of two hosts, nobody else shows how slow they are; and where all is sent at once, how long each took is chance.
+        let is_pace_chance = !paces.is_even || paths.len() == 1 || self.is_at_once();
+        let speed = self.speed.filter(|_| self.shape.are_all_seen && is_pace_chance);
+        let (round_trip, flight) = (self.round_trip(), self.flight());
         // Answers to what leaves a host with a tap come a round trip later, those of what arrives there at once.
         let unlike = if self.shape.is_half_seen() { round_trip } else { 0 };
-        let lost = |part: &Part| {
-            let slow = match speed {
-                Some(speed) => self.excess(part, (speed, round_trip)),
-                None => part.slow(&paces),
+        let losses = |speed: Option<u64>| -> BTreeMap<usize, Lost> {
+            let excess = |part: &Part| speed.map(|speed| self.excess(part, (speed, flight)));
+            // What most of the fastest quarter have, too, is how requests go here.
+            let usual = match paths.len() {
+                1 => 0,
+                _ => of_the_fastest(parts.values().filter_map(excess).collect()),
             };
-            let unlike = unlike.saturating_mul(part.members.len() as u64);
-            part.lost(self.timed, slow.saturating_sub(unlike))
+            let lost = |part: &Part| {
+                let slow =
+                    excess(part).map_or_else(|| part.slow(&paces), |excess| excess.saturating_sub(usual));
+                let unlike = unlike.saturating_mul(part.members.len() as u64);
+                part.lost(self.timed, slow.saturating_sub(unlike))
+            };
+            parts.iter().map(|(&connection, part)| (connection, lost(part))).collect()
         };
-        let all: BTreeMap<usize, Lost> =
-            parts.iter().map(|(&connection, part)| (connection, lost(part))).collect();
+        // Where all of one kind took longer than any of the others, it was no chance.
+        let by_pace = Some(()).filter(|()| speed.is_some() && paces.is_even && self.is_at_once());
+        let by_pace = by_pace.map(|()| losses(None)).filter(|all| {
+            let slowest = all.iter().max_by_key(|(_, lost)| lost.slow);
+            slowest.is_some_and(|(&of, lost)| lost.slow > 0 && self.is_apart(&parts, all, of))
+        });
+        let speed = speed.filter(|_| by_pace.is_none());
+        let all = by_pace.unwrap_or_else(|| losses(speed));
         let path = all
             .iter()
             .map(|(connection, lost)| (parts[connection].on(self.timed, &on_path, *lost), *connection))
@@ -188,7 +207,9 @@ impl Waits<'_> {
                 false
             }
             true => {
-                lost.all().saturating_mul(WORTH_OF_ESTIMATE) >= lasted && !self.is_usual(&all, *connection)
+                let is_sure = || !self.is_at_once() && self.is_apart(&parts, &all, *connection);
+                (lost.all().saturating_mul(WORTH_OF_ESTIMATE) >= lasted || is_sure())
+                    && !self.is_usual(&all, *connection)
             }
             false => true,
         };
@@ -203,7 +224,7 @@ impl Waits<'_> {
             (Some(Owed { longest, .. }), _) if by_host >= by_path && !self.shape.is_seen(longest.host) => {
                 None
             }
-            (Some(Owed { longest: late, spans }), _) if by_host >= by_path => {
+            (Some(Owed { longest: late, spans, .. }), _) if by_host >= by_path => {
                 let &(sender, receiver) = self.ends.of.get(&self.timed[late.at].connection)?;
                 let peer = self.ends.names.get(if late.is_sender { receiver } else { sender }).cloned();
                 let rank = self.ends.names.get(late.host)?.clone();
@@ -241,7 +262,10 @@ impl Waits<'_> {
         let again = self.lost_again(&before, &parts(self.timed, self.ends, self.members));
         // No more than was lost then; losses take their share of later ones, too.
         let most = if before.cause == CollectiveCause::HostLate { before.lost } else { u64::MAX };
-        let lost = start.carried.min(most).saturating_add(again);
+        // What losses and pauses cost was seen; all else may be how hosts begin here.
+        let is_seen = matches!(before.cause, CollectiveCause::Recovering | CollectiveCause::Paused);
+        let usual = if is_seen { 0 } else { self.usually_carried };
+        let lost = start.carried.saturating_sub(usual).min(most).saturating_add(again);
         let is_its = |&&at: &&usize| {
             let ends = self.ends.of.get(&self.timed[at].connection);
             ends.is_some_and(|&(sender, receiver)| {
@@ -249,7 +273,8 @@ impl Waits<'_> {
             })
         };
         let at = *self.members.iter().filter(is_its).min_by_key(|&&at| self.timed[at].begin)?;
-        let is_worth = lost.saturating_mul(WORTH) >= lasted && before.cause != CollectiveCause::Hang;
+        let least = if is_seen { WORTH } else { WORTH_OF_ESTIMATE };
+        let is_worth = lost.saturating_mul(least) >= lasted && before.cause != CollectiveCause::Hang;
         is_worth.then_some(Blame { at, lost, spans: Vec::new(), ..before })
     }
 
@@ -318,7 +343,7 @@ impl Waits<'_> {
             // Its turn begins when it has what it got in the one before, and sent what it had to.
             let sent = self.takes_turns.then(|| latest(sender, true, first)).flatten();
             let had = by_step.or_else(|| latest(sender, false, first).into_iter().chain(sent).max());
-            if self.takes_turns && had.is_none() {
+            if self.takes_turns && had.is_none() || self.needs_nothing(turns, at) {
                 let late = self.later_side(at, (sender, receiver));
                 began = self.root(late, (arrivals, turns));
                 break;
@@ -358,6 +383,11 @@ impl Waits<'_> {
         (path, own.into_values().filter(is_long).max_by_key(Owed::lost), rivals)
     }
 
+    /// Whether hosts send to all others at once.
+    pub(super) fn is_at_once(&self) -> bool {
+        self.shape.topology == Topology::AllToAll && !self.takes_turns
+    }
+
     /// Whether hosts pass on what they got.
     pub(super) fn passes_on(&self) -> bool {
         self.takes_turns || matches!(self.shape.topology, Topology::Ring | Topology::Tree)
@@ -366,6 +396,16 @@ impl Waits<'_> {
     /// Whether a request waits for nothing but those before it on its connection: each does in an all to all, all but the first ones where hosts take turns.
     pub(super) fn waits_for_own_only(&self, turns: &Turns, at: usize) -> bool {
         self.shape.topology == Topology::AllToAll && !(self.takes_turns && turns.firsts.contains(&at))
+    }
+
+    /// Whether a host has what it sends, and room for what it asks for, when it begins: in the first step of a ring that all hosts are part of, and between two.
+    fn needs_nothing(&self, turns: &Turns, at: usize) -> bool {
+        self.starts.is_some()
+            && match self.shape.topology {
+                Topology::Ring => turns.step(at) == Some(0),
+                Topology::Pairs => turns.firsts.contains(&at),
+                _ => false,
+            }
     }
 
     /// Whose data a host waits for: of all of its endpoints, where it takes turns.
@@ -410,12 +450,28 @@ impl Waits<'_> {
                 owed
             }))
         };
-        let owed: Vec<Owed> = by_host.into_values().filter_map(all).collect();
+        let mut owed: Vec<Owed> = by_host.into_values().filter_map(all).collect();
+        // Where none waits for data of another, a host that is not behind the others cost nothing.
+        if self.is_at_once() {
+            owed.iter_mut().for_each(|owed| owed.most = self.behind(self.shape.host_of(owed.longest.host)));
+        }
         for one in &owed {
             let known = rivals.entry(self.shape.host_of(one.longest.host)).or_default();
             *known = one.lost().max(*known);
         }
         owed.into_iter().max_by_key(Owed::lost)
+    }
+
+    /// How much later the connections of a host ended than those between others.
+    fn behind(&self, host: usize) -> u64 {
+        let (mut own, mut others) = (None::<i64>, None::<i64>);
+        for one in self.members.iter().map(|&at| &self.timed[at]) {
+            let Some(&(sender, receiver)) = self.ends.of.get(&one.connection) else { continue };
+            let is_its = [sender, receiver].iter().any(|&end| self.shape.host_of(end) == host);
+            let latest = if is_its { &mut own } else { &mut others };
+            *latest = (*latest).max(Some(one.end));
+        }
+        own.zip(others).map_or(u64::MAX, |(own, others)| ns_between(others, own))
     }
 
     /// The side that let a request wait longer, if it did longer than round trips explain. A host whose adapter had other data to send was not
@@ -522,12 +578,18 @@ impl Waits<'_> {
     fn root(&self, late: Late, (arrivals, turns): (&Arrivals, &Turns)) -> Option<Late> {
         let (mut late, mut waited_for_nobody) = (late, false);
         let mut seen = BTreeSet::new();
-        let is_alone = self.waits_for_own_only(turns, late.at);
-        if is_alone {
+        let is_alone = self.waits_for_own_only(turns, late.at) || self.needs_nothing(turns, late.at);
+        if self.needs_nothing(turns, late.at) {
+            waited_for_nobody = true;
+        } else if is_alone {
             waited_for_nobody = turns.firsts.contains(&late.at) || self.timed[late.at].begin <= self.start;
         }
         for _ in 0..if is_alone { 0 } else { MOST_STEPS } {
             if !seen.insert(late.at) || self.waits_for_own_only(turns, late.at) {
+                break;
+            }
+            if self.needs_nothing(turns, late.at) {
+                waited_for_nobody = true;
                 break;
             }
             if let Some(slow) = self.slow_at_each(turns, &late) {
@@ -620,6 +682,12 @@ pub(super) fn starts(
             }
         }
         let start = first.values().map(|act| act.did).min().unwrap_or(0);
+        // Hosts that send nothing to others do not wait for them.
+        let mut starts: BTreeMap<Option<usize>, i64> = BTreeMap::new();
+        for (&host, act) in &first {
+            let start = starts.entry(shape.part_of_host(host)).or_insert(act.did);
+            *start = act.did.min(*start);
+        }
         // Of what was before the first one nothing is known: as if all had ended that together.
         if before.iter().all(BTreeMap::is_empty) {
             before.iter_mut().for_each(|before| before.extend(first.keys().map(|&host| (host, start))));
@@ -639,6 +707,7 @@ pub(super) fn starts(
                     continue;
                 };
                 let own = first.asked.map_or(due, |asked| asked.max(due));
+                let start = starts.get(&shape.part_of_host(*host)).copied().unwrap_or(start);
                 let carried = ns_between(start, due.min(first.did));
                 // Without it, all would have waited for the next one.
                 let own = last_others.get(host).map_or(own, |&other| own.max(other));
