@@ -45,7 +45,7 @@ pub(crate) struct Responses {
     /// Answers to atomics that were lost before the tap, and behind it, as the order of answers proves.
     results_proved: [u16; 2],
     /// Those behind it that count as lost, proved or not.
-    results_lost: u64,
+    results_lost: u16,
     pub(crate) read: OnDemand<Data>,
 }
 
@@ -312,7 +312,7 @@ impl Responses {
         } else {
             self.counts.lost(place, 0, 1);
         }
-        self.results_lost += u64::from(place == Place::Downstream);
+        self.results_lost = self.results_lost.saturating_add((place == Place::Downstream).into());
         self.counts.episode(place, is_sure);
         DataLoss { is_sure, ..lost }
     }
@@ -331,7 +331,7 @@ impl Responses {
 
     /// Answers to atomics that were lost behind the tap, as it shows: counted there.
     pub(crate) fn results_shown(&self) -> u64 {
-        self.results_lost
+        self.results_lost.into()
     }
 
     /// The acknowledgements of atomics among these responses; at most so many, where there are very many.
