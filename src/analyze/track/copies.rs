@@ -130,6 +130,14 @@ impl Copying {
         self.0.get().ways.contains(&Some(way))
     }
 
+    /// Whether an interface records most packets of some flows twice: it taps several links, or a mirror copies them where they come and
+    /// where they go.
+    pub(crate) fn is_of_several_links(&self, interface: u16) -> bool {
+        let Learned { at_place, ways, .. } = self.0.get();
+        let is_it = |way: [u16; 2]| way.map(|place| place >> 8) == [interface; 2];
+        at_place >= MANY || ways.into_iter().flatten().any(is_it)
+    }
+
     /// Whether of two interfaces one records what the other one has recorded, of most packets of some flows, whichever way they go.
     pub(crate) fn are_on_one_path(&self, a: u16, b: u16) -> bool {
         let of = |place: u16| place >> 8;
@@ -419,7 +427,11 @@ impl CnpRecords {
         let count = self.places[at].count.saturating_add(1);
         let mut having = others().filter(is_recent).filter(|place| place.count >= count);
         let is_recorded = having.clone().next().is_some();
-        let is_one_path = is_one_path || having.any(|place| copying.are_on_one_path(place.vantage, vantage));
+        // Of the first one, nothing is learned yet. An identification that never varies is 0: another one tells that this is its copy.
+        let is_first_again = count == 1 && self.recent[1].us == 0 && id.is_some_and(|id| id != 0);
+        let is_one_path = is_one_path
+            || is_first_again
+            || having.any(|place| copying.are_on_one_path(place.vantage, vantage));
         let count = if is_recorded { count } else { count.max(most.saturating_add(1)) };
         self.places[at] = CnpsOfPlace { count, last: time, ..self.places[at] };
         is_recorded && is_one_path
