@@ -10,7 +10,7 @@ use rdmawire::{
     report::{Flow, Latencies, MarkedFlow, Report, Stream},
     sim::{Run, Scenario, run},
     taps,
-    wire::Ipv4,
+    wire::{Bth, Ipv4},
 };
 
 /// A row of taps, between segments that lose packets.
@@ -188,6 +188,54 @@ fn marks_between_taps_count_once() {
         assert_eq!(both.ce_packets, marks, "{ip_id}");
         assert!(both.ce_packets > left.ce_packets.max(right.ce_packets), "{ip_id}");
     }
+}
+
+/// Where a capture begins with a CNP, nothing is learned of its taps yet: its identification tells that the other one records its copy.
+#[test]
+fn the_first_cnp_of_all_counts_once() {
+    let text = r#"
+        seed = 5
+        [[connection]]
+        ip_id = "flow"
+        rate = "20G"
+        operations = [{ op = "write", size = "64KiB", count = 30 }]
+        [[segment]]
+        delay = "1us"
+        right = { mark = 0.05 }
+        [[segment]]
+        delay = "1us"
+        [[segment]]
+        delay = "1us"
+        [[tap]]
+        name = "before"
+        after = 1
+        [[tap]]
+        name = "behind"
+        after = 2
+        [cnp]
+        interval = "4us"
+    "#;
+    let run = run(&Scenario::parse(text).unwrap()).unwrap();
+    let of = |taps: &[usize]| {
+        let (mut all, mut begin) = (Vec::new(), i64::MAX);
+        for (interface, &tap) in (0..).zip(taps) {
+            let mut frames = run.frames(tap);
+            while let Some(frame) = frames.next() {
+                let d = dissect(frame.link, frame.bytes, frame.wire_len);
+                if d.get::<Bth>().is_some_and(|bth| bth.opcode().is_cnp()) {
+                    begin = begin.min(frame.time_ns);
+                }
+                all.push((frame.time_ns, interface, frame.link, frame.bytes.to_vec()));
+            }
+        }
+        all.retain(|(time, ..)| *time >= begin);
+        let mut analysis = Analysis::new(Options::default());
+        merged::push_in_order(all, &mut analysis);
+        analysis.finish().head.congestion.cnps
+    };
+    let alone = of(&[1]);
+    assert!(alone > 3);
+    assert_eq!(of(&[0, 1]), alone);
 }
 
 /// A pause between two taps lasts longer than the requester's timer: what was sent, and sent again, passes the second one at its end.

@@ -4,8 +4,10 @@ use crate::support::merged;
 use rdmawire::{
     analyze::{Analysis, Options, Trigger},
     capture::{Record, Time},
+    dissect::dissect,
     report::{Reason, Report, SlowFlow, Space, TimeCause},
     sim::{Scenario, run},
+    wire::Kind,
 };
 
 /// Analyzes what the first tap of a scenario records. `speed`: of the links, in Gbit/s.
@@ -569,6 +571,32 @@ fn the_data_of_reads_recovers_from_loss() {
 }
 
 /// A connection that WRITEs more than it READs is judged by its requests.
+/// One interface taps two links, and each packet passes both: nothing says which of them a pause stopped.
+#[test]
+fn what_a_pause_stops_is_not_known_where_an_interface_taps_several_links() {
+    let text = "[[connection]]\ntimeout = 14\nmtu = 4096\nwindow = 2000\noperations = [{ op = \"write\", size = \"1MiB\", count = 4 }]\n\
+        [[pause]]\nfrom = \"right\"\npriority = 3\nat = \"100us\"\nhold = \"100us\"\nstops = [\"a\"]\n";
+    let run = run(&Scenario::parse(text).unwrap()).unwrap();
+    for are_several in [false, true] {
+        let (mut frames, mut all) = (run.frames(0), Vec::new());
+        while let Some(frame) = frames.next() {
+            let bytes = frame.bytes.to_vec();
+            if are_several && !dissect(frame.link, &bytes, frame.wire_len).has(Kind::MacControl) {
+                all.push((frame.time_ns + 700, 0, frame.link, bytes.clone()));
+            }
+            all.push((frame.time_ns, 0, frame.link, bytes));
+        }
+        let mut analysis = Analysis::new(Options { speed_bps: Some(100_000_000_000), ..Options::default() });
+        merged::push_in_order(all, &mut analysis);
+        let report = analysis.finish();
+        let pause = &report.head.pause.as_deref().unwrap()[0];
+        assert_eq!(pause.paused_ns, Some(100_000));
+        assert_eq!(pause.effect.map(|did| did.flows), if are_several { None } else { Some(1) }, "{pause:?}");
+        let why = are_several.then_some(&Reason::RecordedTwice);
+        assert_eq!(pause.why.get("effect"), why);
+    }
+}
+
 #[test]
 fn a_connection_has_one_verdict() {
     let text = |write: &str, read: &str| {

@@ -15,7 +15,7 @@ use crate::{
             verdict::SlowFlows,
         },
         model::{Address, FlowId},
-        network::{HostSpeeds, Network, Ways, pause::PauseRows},
+        network::{HostSpeeds, Ways, pause::PauseRows},
     },
     report::{self, Head, Reason, Why},
 };
@@ -75,7 +75,7 @@ pub(super) fn head(
     pauses.set_receivers(&incast.receivers());
     let times_of_incast = incasts.as_ref().map_or(0, Vec::len);
     let slow = verdicts.section(context, (incast, times_of_incast), &pauses);
-    join_pauses(&mut pauses, &slow, context.network, &ways);
+    join_pauses(&mut pauses, &slow, tracker, &ways);
     let clear_to_send = collectives.clear_to_send().collect();
     let (traffic_classes, qos) =
         traffic.section(context, pauses.rows.as_deref().map_err(|why| *why), &clear_to_send);
@@ -187,10 +187,18 @@ fn why_untimed<'a>(rows: impl IntoIterator<Item = &'a report::Pause>) -> Reason 
 }
 
 /// What pauses did to flows: in the rows of pauses, and at their culprits.
-fn join_pauses(pauses: &mut PauseRows, slow: &SlowFlows, network: &Network, ways: &Ways) {
+fn join_pauses(pauses: &mut PauseRows, slow: &SlowFlows, tracker: &Tracker, ways: &Ways) {
+    let network = &tracker.network;
+    // Where one interface taps several links, nothing says which of them a pause stopped, and what passes another one hides it.
+    let is_unclear = |interface: u16| {
+        !network.pauses.taps_known_link(interface) && tracker.config.copying.is_of_several_links(interface)
+    };
     let effect = |pauses: &PauseRows, number: Option<u8>| {
         let number = number.ok_or(Reason::MemoryLimit)?;
         let source = network.pauses.source(number).ok_or(Reason::MemoryLimit)?;
+        if is_unclear(source.interface) {
+            return Err(Reason::RecordedTwice);
+        }
         let effect = slow.effects.get(usize::from(number)).copied().unwrap_or_default();
         // Nobody was stopped: that is sure only where something could have been seen.
         match effect.flows > 0 || pauses.shows(&network.pauses, source, ways) {

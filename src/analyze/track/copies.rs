@@ -30,9 +30,14 @@ impl Lags {
 
     /// Both, if a mirror's lag can vary so much.
     fn join(self, other: Lags) -> Option<Lags> {
-        const LEAST_NS: i64 = 2_000;
         let (shortest, longest) = (self.shortest.min(other.shortest), self.longest.max(other.longest));
-        (longest <= 2 * shortest + LEAST_NS).then_some(Lags { shortest, longest })
+        Some(Lags { shortest, longest }).filter(|lags| lags.are_of_mirror())
+    }
+
+    /// Whether a mirror's lag can vary so much: packets wait nowhere between the two.
+    fn are_of_mirror(self) -> bool {
+        const LEAST_NS: i64 = 2_000;
+        self.longest <= 2 * self.shortest + LEAST_NS
     }
 
     fn has(self, lag: i64) -> bool {
@@ -128,6 +133,14 @@ impl Copying {
     /// Whether the second place records what the first one has recorded, of other flows.
     pub(crate) fn leads(&self, way: [u16; 2]) -> bool {
         self.0.get().ways.contains(&Some(way))
+    }
+
+    /// Whether an interface records most packets of some flows twice, as it taps several links: other headers tell, or what packets waited between them.
+    pub(crate) fn is_of_several_links(&self, interface: u16) -> bool {
+        let Learned { at_place, seen, ways, .. } = self.0.get();
+        let is_it = |way: [u16; 2]| way.map(|place| place >> 8) == [interface; 2];
+        let is_uneven = seen.is_some_and(|seen| !seen.are_of_mirror());
+        at_place >= MANY && is_uneven || ways.into_iter().flatten().any(is_it)
     }
 
     /// Whether of two interfaces one records what the other one has recorded, of most packets of some flows, whichever way they go.

@@ -460,6 +460,10 @@ impl Row {
             } += 1;
             self.latencies.extend(mark.and_then(|mark| u64::try_from(cnp.time.saturating_sub(mark)).ok()));
         }
+        // Those few that can be for one mark only came where marks are rare, or their own was not captured: they say nothing of the others.
+        if usual.is_none() && (self.latencies.len() as u64) * 2 < self.by_mark {
+            self.latencies = Vec::new();
+        }
     }
 }
 

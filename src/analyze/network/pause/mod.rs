@@ -150,6 +150,11 @@ impl Pauses {
         Pauses { storm, hosts: hosts.collect(), links, ..Pauses::default() }
     }
 
+    /// Whether an interface taps one link, by the user's list of links.
+    pub(crate) fn taps_known_link(&self, interface: u16) -> bool {
+        self.link_of.contains_key(&interface)
+    }
+
     /// An interface taps this link of the user's list.
     pub(super) fn set_link(&mut self, interface: u16, is_tap: impl Fn(&KnownLink) -> bool) {
         let links = self.links.iter().flat_map(|known| &known.links);

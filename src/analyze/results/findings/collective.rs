@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::evidence::{Evidence, Seen};
-use crate::report::{CollectiveCause, Head, OneSided};
+use crate::report::{CollectiveCause, Head, OneSided, Reason};
 
 /// A request of a collective that never ended.
 pub(super) fn hung_collectives(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
@@ -13,6 +13,12 @@ pub(super) fn hung_collectives(&Evidence { head, .. }: &Evidence<'_>, say: &mut 
 /// Who was waited for in collectives.
 pub(super) fn stragglers(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
     for_stragglers(head, say, |cause| cause != CollectiveCause::Hang);
+}
+
+/// Whether pauses were asked for whose length is not known, as their link's speed is not.
+fn has_untimed_pauses(head: &Head) -> bool {
+    let mut pauses = head.pause.iter().flatten();
+    pauses.any(|pause| pause.xoff > 0 && pause.why.get("paused_ns") == Some(&Reason::UnknownSpeed))
 }
 
 fn for_stragglers(head: &Head, say: &mut dyn FnMut(Seen), is_meant: impl Fn(CollectiveCause) -> bool) {
@@ -29,6 +35,9 @@ fn for_stragglers(head: &Head, say: &mut dyn FnMut(Seen), is_meant: impl Fn(Coll
             }
             CollectiveCause::Throttled => Some(
                 "look for the congestion on this path: who is marked, and who else sends to its receiver",
+            ),
+            CollectiveCause::Slow if has_untimed_pauses(head) => Some(
+                "it may have been paused: pauses were asked for, and how long they were is not known without the link's speed (--speed)",
             ),
             CollectiveCause::Slow => Some(
                 "look at this path, and at the adapters at its ends: nothing was lost, paused or marked there",
