@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Collectives, cut::Timed, jobs::jobs, topology::Shape};
+use super::{Collectives, Connection, cut::Timed, jobs::jobs, topology::Shape};
+use crate::analyze::packet::key::Key;
 
 /// Who sends and who receives, by connection: places in a list of names.
 pub(super) struct Ends {
@@ -18,7 +19,8 @@ impl Ends {
         let connections: BTreeSet<usize> = timed.iter().map(|one| one.connection).collect();
         let mut places: BTreeMap<String, usize> = BTreeMap::new();
         for connection in connections {
-            let Some((sender, receiver)) = addresses(all, connection) else { continue };
+            let of = all.connections.get(connection);
+            let Some((sender, receiver)) = of.and_then(|of| addresses(all, of)) else { continue };
             let mut place = |name: String| {
                 *places.entry(name).or_insert_with_key(|name| {
                     ends.names.push(name.clone());
@@ -43,11 +45,17 @@ impl Ends {
     }
 }
 
-/// Sender and receiver of a connection.
-pub(super) fn addresses(all: &Collectives, connection: usize) -> Option<(String, String)> {
-    let of = all.connections.get(connection)?;
-    let data = of.data_ways.first().and_then(|&way| all.ways.get(way as usize)).map(|way| way.key);
-    let cts = of.cts_ways.first().and_then(|&way| all.ways.get(way as usize)).map(|way| way.key.reverse(0));
-    let key = data.or(cts)?;
-    Some((key.source().to_string(), key.destination().to_string()))
+/// Sender and receiver of a connection. Where it uses several adapters of a host, as one: the first of them, whichever was seen first. Else what a host got
+/// on one connection and passes on upon another would be of two.
+pub(super) fn addresses(all: &Collectives, of: &Connection) -> Option<(String, String)> {
+    let keys = |ways: &[u32]| -> Vec<Key> {
+        ways.iter().filter_map(|&way| all.ways.get(way as usize)).map(|way| way.key).collect()
+    };
+    let mut keys_of = keys(&of.data_ways);
+    if keys_of.is_empty() {
+        keys_of = keys(&of.cts_ways).iter().map(|key| key.reverse(0)).collect();
+    }
+    let sender = keys_of.iter().min_by_key(|key| key.src)?.source();
+    let receiver = keys_of.iter().min_by_key(|key| key.dst)?.destination();
+    Some((sender.to_string(), receiver.to_string()))
 }

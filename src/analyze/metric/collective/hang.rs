@@ -51,7 +51,8 @@ impl Waits<'_> {
         {
             return None;
         }
-        let (sender, receiver) = addresses(self.all, self.timed[at].connection)?;
+        let of = self.all.connections.get(self.timed[at].connection)?;
+        let (sender, receiver) = addresses(self.all, of)?;
         let (cause, lost) = (CollectiveCause::Hang, ns(silent));
         let (rank, peer, lost) = match self.is_silent(at) {
             // What its sender tried until then ends nothing.

@@ -8,7 +8,7 @@ use std::{
 use super::{
     Collectives, Connection, Request,
     cut::{Timed, dscp},
-    ends::Ends,
+    ends::{Ends, addresses},
     operations, pattern, spans,
     topology::Shape,
     way::{Role, Way},
@@ -178,7 +178,7 @@ impl Collectives {
     fn connection_row(&self, row: usize, of: &Connection) -> CollectiveConnection {
         let way = |&at: &u32| self.ways.get(at as usize);
         let (cts, data) = (of.cts_ways.first().and_then(way), of.data_ways.first().and_then(way));
-        let ends = data.map(|way| way.key).or(cts.map(|way| way.key.reverse(0)));
+        let (sender, receiver) = addresses(self, of).unwrap_or_default();
         let mut why = Why::new();
         let mut by_queue_pair = BTreeMap::new();
         let mut last_of = BTreeMap::new();
@@ -233,8 +233,8 @@ impl Collectives {
         }
         CollectiveConnection {
             connection: row,
-            sender: ends.map_or_else(String::new, |key| key.source().to_string()),
-            receiver: ends.map_or_else(String::new, |key| key.destination().to_string()),
+            sender,
+            receiver,
             recognized_by: match (of.is_proved, cts.is_some()) {
                 (true, _) => RecognizedBy::Data,
                 (false, true) if of.layout != CtsLayout::Unknown => RecognizedBy::Elements,
