@@ -574,6 +574,13 @@ impl Collectives {
         of.is_proved |= matched.is_some();
         if !of.data_ways.contains(&at) {
             of.data_ways.push(at);
+            // Data may go between other adapters than elements: what is acknowledged there is of it, too.
+            if let Some(pair) = self.ways.get(at as usize).map(|way| way.key.pair()) {
+                let known = self.between.entry(pair).or_default();
+                if !known.contains(&connection) {
+                    known.push(connection);
+                }
+            }
         }
         if let Some(request) = of.requests.get_mut(request as usize) {
             request.chunks.push(chunk);
