@@ -560,3 +560,51 @@ fn who_is_late_for_a_round_is_named() {
         }
     }
 }
+
+/// In an all to all, pairs of hosts have more to say to each other in one operation than in the next. One that stops halfway ends none: behind its wait comes only
+/// what it has left.
+#[test]
+fn operations_of_unlike_sizes_are_told_apart_where_all_are_asked_before_they_begin() {
+    const RANKS: usize = 4;
+    const STALL_NS: i64 = 300_000;
+    for stalled in [None, Some(2)] {
+        let ring = Ring { ranks: RANKS, ..Ring::default() };
+        let (mut made, mut begin, mut done) = (Made::default(), BEGIN, [BEGIN - COMPUTE_NS; RANKS]);
+        let mut index = [[0u64; RANKS]; RANKS];
+        let mut truth = Vec::new();
+        for operation in 0..5 {
+            let (asked, mut requests, mut until) = (done, 0, begin);
+            for (sender, receiver) in (0..RANKS * RANKS).map(|at| (at / RANKS, at % RANKS)) {
+                if sender == receiver {
+                    continue;
+                }
+                made.lane = ((receiver + RANKS - sender) % RANKS - 1) as u32;
+                for n in 0..2 + (sender + 2 * receiver + operation) as i64 % 3 {
+                    let is_held = stalled == Some(sender) && operation == 1 && n > 0;
+                    let at = begin + n * 20_000 + if is_held { STALL_NS } else { 0 };
+                    index[sender][receiver] += 1;
+                    let of = index[sender][receiver];
+                    let place = (
+                        0x7f00_0000_0000
+                            + ((receiver as u64) << 36)
+                            + ((sender as u64) << 32)
+                            + of % 8 * 0x10_0000,
+                        0x5000 + (sender * RANKS + receiver) as u32,
+                    );
+                    made.cts(&ring, (sender, receiver), asked[receiver] + 20_000 + n * 500, of, place);
+                    let last = made.data(&ring, (sender, receiver), (at, PACKET_NS), place);
+                    for host in [sender, receiver] {
+                        done[host] = done[host].max(last + 3 * HALF_NS);
+                    }
+                    (requests, until) = (requests + 1, until.max(last));
+                }
+            }
+            truth.push((requests, begin));
+            begin = until + COMPUTE_NS;
+        }
+        made.frames.sort_by_key(|(time, _)| *time);
+        let operations = made.report().operations.expect("several connections");
+        let found: Vec<_> = operations.iter().map(|one| (one.requests, one.start_ns)).collect();
+        assert_eq!(found, truth, "{stalled:?} {operations:?}");
+    }
+}

@@ -462,16 +462,24 @@ impl Waits<'_> {
         owed.into_iter().max_by_key(Owed::lost)
     }
 
-    /// How much later the connections of a host ended than those between others.
+    /// How much later the connections of a host ended than those between others, if these are enough to tell.
     fn behind(&self, host: usize) -> u64 {
+        /// Of two others, each is waited for half of the time.
+        const SEVERAL: usize = 3;
         let (mut own, mut others) = (None::<i64>, None::<i64>);
+        let mut apart: BTreeSet<usize> = BTreeSet::new();
         for one in self.members.iter().map(|&at| &self.timed[at]) {
             let Some(&(sender, receiver)) = self.ends.of.get(&one.connection) else { continue };
-            let is_its = [sender, receiver].iter().any(|&end| self.shape.host_of(end) == host);
+            let hosts = [sender, receiver].map(|end| self.shape.host_of(end));
+            let is_its = hosts.contains(&host);
+            if !is_its {
+                apart.extend(hosts);
+            }
             let latest = if is_its { &mut own } else { &mut others };
             *latest = (*latest).max(Some(one.end));
         }
-        own.zip(others).map_or(u64::MAX, |(own, others)| ns_between(others, own))
+        let ends = own.zip(others).filter(|_| apart.len() >= SEVERAL);
+        ends.map_or(u64::MAX, |(own, others)| ns_between(others, own))
     }
 
     /// The side that let a request wait longer, if it did longer than round trips explain. A host whose adapter had other data to send was not
