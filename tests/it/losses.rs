@@ -459,6 +459,21 @@ fn what_is_answered_was_not_lost() {
     assert!(lost > 4 && proved > 2 && most <= 2 * lost + 2, "{lost} in {proved} to {most}");
 }
 
+/// Packets that overtake each other behind the tap make a requester ask for responses that are on their way. That they do shows by its other requests,
+/// sooner or later: none of the responses is proved to be lost, before and after that.
+#[test]
+fn responses_that_are_late_behind_the_tap_are_not_proved_to_be_lost() {
+    for (seed, size) in [(1, 8), (2, 8), (4, 8), (1, 1), (4, 1)] {
+        let text = format!(
+            "seed = {seed}\n[[connection]]\noperations = [{{ op = \"read\", size = \"{size}KiB\", count = 200 }}, {{ op = \"write\", size = \"1KiB\", count = 200 }}]\n\
+             [[segment]]\ndelay = \"2us\"\nleft = {{ reorder = 0.01, reorder_by = \"3us\" }}\n\
+             [[segment]]\ndelay = \"2us\"\nright = {{ reorder = 0.01, reorder_by = \"3us\" }}\n"
+        );
+        let [lost, proved, most] = holds(&run(&text), "responses", "downstream");
+        assert!(lost == 0 && proved == 0 && most > 0, "{seed}: {proved} to {most}");
+    }
+}
+
 /// A burst that the capture lost takes the places of losses away, and not the proof that there were some.
 #[test]
 fn a_capture_that_loses_packets_still_proves_losses() {

@@ -758,6 +758,13 @@ impl Tracker {
                 if let Some(psn) = unanswered {
                     peer.requests.data_may_not_be_sent(psn);
                 }
+                // What shows late may have been so before.
+                if peer.requests.is_reordered()
+                    && let Some(responses) = flow.responses.get_mut()
+                {
+                    responses.data_is_not_proved();
+                    peer.requests.data_is_not_proved();
+                }
                 // Answers travel with the requests of their flow.
                 if (flow.requests.is_untidy() || peer.requests.is_untidy())
                     && let Some(responses) = flow.responses.get_mut()

@@ -380,6 +380,14 @@ impl Counts {
         *count = count.saturating_sub(1);
     }
 
+    /// The place of so many episodes that counted as proved is not.
+    pub(crate) fn not_certain(&mut self, place: Place, episodes: u32) {
+        let Episodes { certain, likely } = &mut self.trouble_mut().episodes[place as usize];
+        let episodes = episodes.min(*certain);
+        *certain -= episodes;
+        *likely = likely.saturating_add(episodes);
+    }
+
     /// The losses that the capture shows at this place.
     pub(crate) fn episodes_at(&self, place: Place) -> Episodes {
         self.trouble().episodes[place as usize]

@@ -75,6 +75,8 @@ pub(crate) struct Data {
     skipped_others: u64,
     /// Losses before the tap that the order of responses which come again proves, and nothing else.
     sure_by_order: u64,
+    /// Losses behind the tap that are proved if no packet overtakes another there: their requester did not wait.
+    sure_in_order: u32,
     /// Responses that may have been lost before the tap behind the last one that came, when READs were requested again: they came since, and
     /// looked new.
     tails: u64,
@@ -320,13 +322,23 @@ impl Responses {
     /// The order of answers at the tap need not be that at their requester.
     pub(crate) fn results_are_not_proved(&mut self) {
         for (place, proved) in [Place::Upstream, Place::Downstream].into_iter().zip(self.results_proved) {
-            self.counts.doubt(place, proved.into());
-            for _ in 0..proved {
-                self.counts.no_episode(place, true);
-                self.counts.episode(place, false);
-            }
+            self.are_not_proved(place, proved.into());
         }
         self.results_proved = [0; 2];
+    }
+
+    /// The same, of the responses to READs: those that their requester lacked may have been late, also before that showed.
+    pub(crate) fn data_is_not_proved(&mut self) {
+        let proved = self.read.get_mut().map_or(0, |read| std::mem::take(&mut read.sure_in_order));
+        self.are_not_proved(Place::Downstream, proved);
+    }
+
+    /// So many losses that counted as proved are not.
+    fn are_not_proved(&mut self, place: Place, losses: u32) {
+        if losses > 0 {
+            self.counts.doubt(place, losses.into());
+            self.counts.not_certain(place, losses);
+        }
     }
 
     /// Answers to atomics that were lost behind the tap, as it shows: counted there.
@@ -856,6 +868,7 @@ impl Responses {
         let is_sure =
             is_in_order && !is_behind && !has_crossed && (again.is_from_within || by == Trigger::ImpliedNak);
         if is_sure {
+            self.read.sure_in_order += u32::from(by != Trigger::Timeout);
             self.counts.prove(Place::Downstream);
         }
         // Which one it lacks of a READ that it issues again as a whole, no time tells.

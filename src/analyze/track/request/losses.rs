@@ -994,6 +994,19 @@ impl Requests {
         episodes.filter(|episode| episode.is_of_result).for_each(|episode| episode.certain = false);
     }
 
+    /// Nor are those of responses to READs that were asked for at once, since packets overtake each other behind the tap.
+    pub(crate) fn data_is_not_proved(&mut self) {
+        let recovery = self.more.as_mut().and_then(|more| more.recovery.get_mut());
+        let episodes = recovery.into_iter().flat_map(|recovery| &mut recovery.episodes);
+        let is_it = |episode: &&mut Episode| {
+            episode.is_of_data
+                && !episode.is_of_result
+                && episode.place == Some(Place::Downstream)
+                && episode.trigger != Trigger::Timeout
+        };
+        episodes.filter(is_it).for_each(|episode| episode.certain = false);
+    }
+
     /// The responses that the READ with this PSN has from there on.
     pub(crate) fn rest_of(&self, psn: Psn) -> u64 {
         let x = self.seq.unwrap(psn);
