@@ -48,12 +48,13 @@ impl Waits<'_> {
     }
 
     /// How much longer the requests of a connection took than the data on its links explains: what its sender sent, or its receiver got, in their time,
-    /// at this speed, and the way of a packet. Requests whose data was sent side by side are one.
+    /// at this speed, and the way of a packet. Requests whose data was sent side by side are one. Over several adapters, each has a part, and nothing is
+    /// told: how fast all of them are together hangs on how these overlap.
     pub(super) fn excess(&self, part: &Part, (speed, flight): (u64, u64)) -> u64 {
         let Some(&first) = part.members.first() else { return 0 };
         let connection = self.timed[first].connection;
         let Some(&(sender, receiver)) = self.ends.of.get(&connection) else { return 0 };
-        if self.members.len() > MOST_COMPARED {
+        if self.members.len() > MOST_COMPARED || self.is_merged(connection) {
             return 0;
         }
         let span = |one: &Timed| (one.first.unwrap_or(one.end), one.end);
@@ -98,6 +99,14 @@ impl Waits<'_> {
             sum = sum.saturating_add(excess);
         }
         sum
+    }
+
+    /// Whether the data of a connection goes between several adapters.
+    fn is_merged(&self, connection: usize) -> bool {
+        let ways = self.all.connections.get(connection).map_or(&[][..], |of| &of.data_ways);
+        let mut ends =
+            ways.iter().filter_map(|&way| self.all.ways.get(way as usize)).map(|way| way.key.pair());
+        ends.next().is_some_and(|first| ends.any(|other| other != first))
     }
 
     /// Whether paths that have no end in common with one of these lost half as much or more: then it is how the operation goes.
