@@ -20,7 +20,7 @@ use crate::stored::{Damage, Sink, Spring, Stored, TOO_LONG, TOO_SHORT, from_byte
 
 const MAGIC: [u8; 8] = *b"rdmwST\r\n";
 /// Raised when the file itself changes; types may change with each version.
-const FORMAT: u16 = 39;
+const FORMAT: u16 = 40;
 /// A longer header, or block, is damage.
 const MOST: usize = 1 << 20;
 const BLOCK: usize = 256 << 10;

@@ -385,7 +385,9 @@ impl Pauses {
             let open =
                 if self.stops(source, place) { self.ledger(source).and_then(Ledger::open) } else { None };
             let Some(open) = open.filter(|open| open.end > now) else { continue };
-            self.responses.add(number as u8, ends, open.start, now);
+            if self.links.is_some() {
+                self.responses.add(number as u8, ends, open.start, now);
+            }
             let late = now.saturating_sub(open.start);
             if late > allowance {
                 self.violations.add(number as u8, ends, frame, late);
