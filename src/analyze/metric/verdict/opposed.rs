@@ -65,7 +65,10 @@ pub(super) fn effect_on(flows: &[Silent], source: u8, network: &Network) -> Resu
         flows.first().is_some_and(|first| first.src == src || first.dst == dst)
     };
     let mut effect = PauseEffect::default();
-    if flows.iter().all(go_one_way) {
+    // With the user's list of links, those of the pausing end are not among these; around a ring of switches, hosts have no side.
+    let taps = |interface| network.pauses.taps_known_link(interface);
+    let are_told = network.pauses.source(source).is_some_and(|source| taps(source.interface));
+    if are_told || flows.iter().all(go_one_way) {
         flows.iter().for_each(|flow| flow.stopped.add_to(&mut effect));
         return Ok(effect);
     }
