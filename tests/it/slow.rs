@@ -597,6 +597,25 @@ fn what_a_pause_stops_is_not_known_where_an_interface_taps_several_links() {
     }
 }
 
+/// Both directions fall silent in a pause: what one host WRITEs, and what it READs, for which it cannot ask. Without the links nobody knows
+/// which of them the pause stopped. Larger READs go on, and are not stopped.
+#[test]
+fn of_two_directions_a_pause_stops_one() {
+    for (size, flows) in [("4KiB", None), ("64KiB", Some(1))] {
+        let text = format!(
+            "[[connection]]\ntimeout = 14\nmtu = 4096\nwindow = 2000\noperations = [{{ op = \"write\", size = \"1MiB\", count = 4 }}]\n\
+             [[connection]]\ntimeout = 14\nmtu = 4096\noperations = [{{ op = \"read\", size = \"{size}\", count = 200 }}]\n\
+             [[segment]]\ndelay = \"1us\"\n[[segment]]\ndelay = \"500ns\"\n[[tap]]\nname = \"l\"\nends = [\"s\", \"b\"]\n\
+             [[pause]]\nfrom = \"right\"\npriority = 3\nat = \"50us\"\nhold = \"100us\"\nstops = [\"a\"]\n"
+        );
+        let report = report(&text, Some(100));
+        let pause = &report.head.pause.as_deref().unwrap()[0];
+        assert_eq!(pause.effect.map(|did| did.flows), flows, "{size}: {pause:?}");
+        let why = flows.is_none().then_some(&Reason::UnknownDirection);
+        assert_eq!(pause.why.get("effect"), why);
+    }
+}
+
 #[test]
 fn a_connection_has_one_verdict() {
     let text = |write: &str, read: &str| {

@@ -90,7 +90,7 @@ impl Network {
     /// A packet of the transport with this frame number. `shows_congestion`: it is the first record of a mark, or a CNP.
     #[inline(always)]
     pub(crate) fn on_packet(&mut self, packet: &Facts, frame: u64, shows_congestion: bool) {
-        if self.pauses.are_judged() {
+        if self.pauses.are_judged(packet.time()) {
             self.look_for_violation(packet, frame);
         }
         if shows_congestion {

@@ -199,7 +199,8 @@ fn join_pauses(pauses: &mut PauseRows, slow: &SlowFlows, tracker: &Tracker, ways
         if is_unclear(source.interface) {
             return Err(Reason::RecordedTwice);
         }
-        let effect = slow.effects.get(usize::from(number)).copied().unwrap_or_default();
+        let effect =
+            slow.effects.get(usize::from(number)).copied().unwrap_or(Ok(report::PauseEffect::default()))?;
         // Nobody was stopped: that is sure only where something could have been seen.
         match effect.flows > 0 || pauses.shows(&network.pauses, source, ways) {
             true => Ok(effect),

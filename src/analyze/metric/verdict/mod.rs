@@ -19,6 +19,7 @@
 mod budget;
 mod evidence;
 mod gap;
+mod opposed;
 mod rows;
 mod stops;
 

@@ -2,7 +2,13 @@
 
 use std::{borrow::Cow, cmp::Reverse, collections::BTreeMap};
 
-use super::{super::Context, CAUSES, OfFlow, TimeBudget, Verdicts, evidence::Evidence, stops::Stopped};
+use super::{
+    super::Context,
+    CAUSES, OfFlow, TimeBudget, Verdicts,
+    evidence::Evidence,
+    opposed::{Silent, effect_on},
+    stops::Stopped,
+};
 use crate::{
     analyze::{
         metric::{FlowActivity, bit_rate, incast::Judged},
@@ -34,8 +40,8 @@ pub(crate) struct SlowFlows {
     pub(crate) count: u64,
     /// Why some flows are missing.
     pub(crate) why: Option<Reason>,
-    /// What pauses did, by the number of their source.
-    pub(crate) effects: Vec<PauseEffect>,
+    /// What pauses did, by the number of their source, or why that is not known.
+    pub(crate) effects: Vec<Result<PauseEffect, Reason>>,
     /// The flows that pauses stopped, by the culprit's place in the tree: their number, and those that were stopped longest.
     pub(crate) victims: BTreeMap<usize, (u64, Vec<PauseVictim>)>,
 }
@@ -114,16 +120,16 @@ struct Slow {
 impl Judge<'_, '_> {
     fn section(&self) -> SlowFlows {
         let mut section = SlowFlows {
-            effects: vec![PauseEffect::default(); self.network.pauses.source_count()],
             why: (self.verdicts.not_kept > 0).then_some(Reason::MemoryLimit),
             ..SlowFlows::default()
         };
         // Rows are for those that are listed: they take longer than the flows' packets.
         let mut slow = Vec::new();
+        let mut silent = vec![Vec::new(); self.network.pauses.source_count()];
         for space in [Space::Request, Space::Response] {
             for (id, of_flow) in self.verdicts.flows[space as usize].iter() {
                 let Some(judging) = self.judging(id, space, of_flow) else { continue };
-                self.note_stopped(&judging, &mut section);
+                self.note_stopped(&judging, &mut section, &mut silent);
                 let Some(weighed) = self.weigh(&judging).filter(Weighed::is_slow) else { continue };
                 section.count += 1;
                 slow.push(Slow {
@@ -139,6 +145,8 @@ impl Judge<'_, '_> {
                 }
             }
         }
+        let effects = (0..).zip(&silent).map(|(source, flows)| effect_on(flows, source, self.network));
+        section.effects = effects.collect();
         section.victims.values_mut().for_each(|(_, flows)| keep_longest(flows));
         slow.sort_unstable();
         slow.truncate(MAX_LISTED);
@@ -146,8 +154,8 @@ impl Judge<'_, '_> {
         section
     }
 
-    /// A flow that pauses stopped: counts it for their sources, and names it at the culprits of these pauses.
-    fn note_stopped(&self, judging: &Judging<'_>, section: &mut SlowFlows) {
+    /// A flow that pauses stopped: counts it for their sources, in `silent`, and names it at the culprits of these pauses.
+    fn note_stopped(&self, judging: &Judging<'_>, section: &mut SlowFlows, silent: &mut [Vec<Silent>]) {
         let &Judging { flow, activity, ref budget } = judging;
         let mut culprits: BTreeMap<usize, (bool, u64)> = BTreeMap::new();
         for stopped in budget.stops.iter() {
@@ -162,8 +170,8 @@ impl Judge<'_, '_> {
             }
             // Clocks that are apart may show it silent on one link for longer than its pauses were.
             let stopped = stopped.for_at_most(self.paused_ns(stopped, budget, activity));
-            if let Some(effect) = section.effects.get_mut(usize::from(stopped.source)) {
-                stopped.add_to(effect);
+            if let Some(silent) = silent.get_mut(usize::from(stopped.source)) {
+                silent.push(Silent { src: activity.src, dst: activity.dst, stopped });
             }
             // A source may have pauses of its own and such that others caused: each culprit stopped the flow for as long as its own held.
             let end = budget.end(activity);

@@ -71,8 +71,6 @@ pub(crate) struct Pauses {
     link_of: BTreeMap<u16, usize>,
     /// Until when the pauses reach that were asked for so far, where that is known.
     reach: Option<i64>,
-    /// The links are known, and a pause was asked for.
-    are_judged: bool,
     /// A mirror sent MAC control frames, in tunnels: times are those of the mirror.
     is_mirrored: bool,
     /// When a packet was last marked, or a CNP seen.
@@ -224,7 +222,6 @@ impl Pauses {
             let source = PauseSource { interface, sender, priority };
             if !ledger.is_remembered() && self.sources.len() < MAX_SOURCES {
                 self.sources.push(source);
-                self.are_judged = self.links.is_some();
                 ledger.remember();
             }
             let ended = ledger.on_frame(frame, quanta, &self.storm, may_list);
@@ -350,17 +347,17 @@ impl Pauses {
         self.congested = Some(now);
     }
 
-    /// Whether packets may come into pauses that should have stopped them: where the links are known.
+    /// Whether a packet at this time may come into a pause.
     #[inline(always)]
-    pub(super) fn are_judged(&self) -> bool {
-        self.are_judged
+    pub(super) fn are_judged(&self, time: i64) -> bool {
+        self.reach.is_some_and(|reach| time < reach)
     }
 
     /// While a pause holds that packets are judged by, each has to be seen by itself. Near pauses, other silences count than elsewhere.
     pub(super) fn span(&self, time: i64) -> Range<i64> {
         let Some(reach) = self.reach else { return i64::MIN..i64::MAX };
         let opens = self.sources.iter().filter_map(|source| self.ledger(source)?.open());
-        if self.are_judged && opens.into_iter().any(|open| open.end > time) {
+        if opens.into_iter().any(|open| open.end > time) {
             return time..time;
         }
         let until = reach.saturating_add(RESUMED_NS);
@@ -388,12 +385,19 @@ impl Pauses {
             let open =
                 if self.stops(source, place) { self.ledger(source).and_then(Ledger::open) } else { None };
             let Some(open) = open.filter(|open| open.end > now) else { continue };
-            self.responses.add(number as u8, ends, open.start, now);
+            if self.links.is_some() {
+                self.responses.add(number as u8, ends, open.start, now);
+            }
             let late = now.saturating_sub(open.start);
             if late > allowance {
                 self.violations.add(number as u8, ends, frame, late);
             }
         }
+    }
+
+    /// Whether packets came this way in pauses of the source with this number, later than the paused end needs to stop; and the other way.
+    pub(crate) fn came_in(&self, source: u8, src: Address, dst: Address) -> (bool, bool) {
+        (self.violations.any(source, src, dst), self.violations.any(source, dst, src))
     }
 
     /// How many sources have a number.

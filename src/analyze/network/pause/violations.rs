@@ -78,6 +78,11 @@ impl Violations {
         late.most_ns = late.most_ns.max(late_ns);
     }
 
+    /// Whether a frame from one address to another came so late into pauses of this source.
+    pub(super) fn any(&self, source: u8, src: Address, dst: Address) -> bool {
+        self.late.contains_key(&(source, src, dst))
+    }
+
     /// The frames that the paused end sent into this source's pauses.
     pub(super) fn of(&self, source: u8, hosts: &Hosts) -> Result<PauseViolations, Reason> {
         if hosts.pausing.is_empty() && hosts.paused.is_empty() {
