@@ -513,7 +513,9 @@ impl Requests {
         let mut is_due = false;
         // What its requester lacks is the answer.
         let is_answered = end <= una || request.una_before.is_none() && self.has_answer_from(end);
-        let is_answered = step.is_second && self.goes_back() && is_answered;
+        // The repetition of what is no READ may be lost in turn, and nobody asks for it.
+        let is_read = self.reads.get().is_some_and(|reads| reads.place(x).is_some());
+        let is_answered = step.is_second && self.goes_back() && is_answered && is_read;
         let had_arrived = step.before.is_some() && (is_answered || self.had_arrived(x));
         if let Some(episode) = self.more.as_mut().and_then(|more| more.recovery_mut().episodes.last_mut()) {
             episode.packets += 1;
