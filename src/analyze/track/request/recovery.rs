@@ -485,8 +485,9 @@ impl Requests {
             let most = Some(step.unseen).filter(|&unseen| unseen > 0);
             self.sent_unseen((x, self.seq.hi), (p.time, silent), most, config);
         }
-        // It may have been sent again for this question before, and lost.
-        if let Some(nak) = self.trouble.get().and_then(|trouble| trouble.last_nak(x, p.time)) {
+        // It may have been sent again for this question before, and lost, unless identifications tell that nothing was.
+        let nak = self.trouble.get().and_then(|trouble| trouble.last_nak(x, p.time));
+        if let Some(nak) = nak.filter(|_| !step.is_next_sent) {
             let wait = Wait { ns: p.time - nak.time, outstanding: 1, room: u64::MAX, since_seen: false };
             self.waited(wait, config);
         }
