@@ -292,35 +292,6 @@ fn a_sender_that_something_else_limits_is_not_blamed() {
     assert!(!ids(&report).contains(&"congestion.ignored"));
 }
 
-/// Of two queue pairs of a pair of hosts, one gets all CNPs: they may share a limit, which nothing disproves.
-#[test]
-fn who_may_share_a_limit_is_not_left_out() {
-    let connections = format!("{WRITES}{WRITES}");
-    let marks = "[[segment]]\ndelay = \"2us\"\nright = { mark = 0.3 }\n[[segment]]\n[cnp]\npacing = \"per_ip_pair\"\ninterval = \"10us\"";
-    let run = play(&format!("{connections}{marks}"));
-    let bth = |frame: &sim::Frame<'_>| {
-        let d = dissect(frame.link, frame.bytes, frame.wire_len);
-        d.get::<rdmawire::wire::Bth>().map(|bth| (bth.opcode().is_cnp(), bth.dest_qp()))
-    };
-    let mut analysis = Analysis::new(Options::default());
-    let (mut frames, mut first) = (run.frames(0), None);
-    while let Some(frame) = frames.next() {
-        // As if the other one came first each time.
-        if let Some((true, qp)) = bth(&frame)
-            && *first.get_or_insert(qp) != qp
-        {
-            continue;
-        }
-        let (time, link, wire_len) = (Time(frame.time_ns), frame.link, frame.wire_len);
-        analysis.push(&Record { time, link, interface: 0, wire_len, frame: frame.bytes });
-    }
-    let report = analysis.finish();
-    let congestion = &report.head.congestion;
-    assert!(congestion.pacing.is_some() && congestion.cnps > 20, "{congestion:?}");
-    assert!(congestion.flows.iter().any(|flow| flow.cnps == 0 && flow.ce_packets > 200), "{congestion:?}");
-    assert!(!ids(&report).contains(&"congestion.few_cnps"), "{:?}", report.head.findings);
-}
-
 /// Vendors put something into the bytes of a CNP that are reserved.
 #[test]
 fn notifications_that_carry_something() {

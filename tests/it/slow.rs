@@ -582,7 +582,10 @@ fn what_a_pause_stops_is_not_known_where_an_interface_taps_several_links() {
         while let Some(frame) = frames.next() {
             let bytes = frame.bytes.to_vec();
             if are_several && !dissect(frame.link, &bytes, frame.wire_len).has(Kind::MacControl) {
-                all.push((frame.time_ns + 700, 0, frame.link, bytes.clone()));
+                // Packets wait between the links, longer and shorter: no mirror is so uneven.
+                let phase = frame.time_ns % 200_000;
+                let waited = 700 + phase.min(200_000 - phase) / 10;
+                all.push((frame.time_ns + waited, 0, frame.link, bytes.clone()));
             }
             all.push((frame.time_ns, 0, frame.link, bytes));
         }

@@ -7,7 +7,7 @@ use super::{
     evidence::{Evidence, Seen},
 };
 use crate::report::{
-    Confidence, Congestion, MarkedFlow, Pacing,
+    Congestion, MarkedFlow, Pacing,
     units::{count, several},
 };
 
@@ -41,14 +41,7 @@ fn sharing(pacing: Option<Pacing>, flow: &MarkedFlow) -> (&str, Option<&str>, [O
 }
 
 pub(super) fn missing_cnps<'a>(&Evidence { head, sums }: &Evidence<'a>, say: &mut dyn FnMut(Seen)) {
-    let &Congestion { ref flows, pacing, pacing_confidence, .. } = &head.congestion;
-    // One of a wider scope each: they may share that one's limit with others that got none.
-    let is_wider = pacing_confidence == Some(Confidence::Possible);
-    let pacing = match pacing {
-        Some(Pacing::PerQp) if is_wider => Some(Pacing::PerIpPair),
-        Some(Pacing::PerIpPair) if is_wider => Some(Pacing::PerPort),
-        pacing => pacing,
-    };
+    let &Congestion { ref flows, pacing, .. } = &head.congestion;
     // Of each receiver that sends CNPs, these and the marks that it got.
     let mut notifies: HashMap<&str, [u64; 2]> = HashMap::new();
     for flow in flows {
@@ -63,7 +56,7 @@ pub(super) fn missing_cnps<'a>(&Evidence { head, sums }: &Evidence<'a>, say: &mu
         let expected = flow.expected_cnps.unwrap_or(0);
         limit.flows += u64::from(expected > 0);
         limit.marks += if expected > 0 { flow.ce_packets } else { 0 };
-        limit.expected = if is_wider { limit.expected.max(expected) } else { limit.expected + expected };
+        limit.expected += expected;
         limit.seen += flow.cnps;
     }
     let mut left: HashMap<_, u64> = limits
