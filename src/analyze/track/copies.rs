@@ -405,11 +405,12 @@ impl CnpRecords {
         is_one_path: bool,
     ) -> bool {
         let len = (self.len as usize).min(Self::MOST);
-        let is_elsewhere = len > 0 && self.places[..len].iter().all(|place| place.vantage != vantage);
+        let known = self.places[..len].iter().position(|place| place.vantage == vantage);
+        let is_elsewhere = len > 0 && known.is_none();
         if let Some(is_same) = id.and_then(|id| self.is_same(id, time, is_elsewhere)) {
             return is_same;
         }
-        let at = match self.places[..len].iter().position(|place| place.vantage == vantage) {
+        let at = match known {
             Some(at) => at,
             None if len == Self::MOST => return false,
             None => {

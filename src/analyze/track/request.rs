@@ -793,7 +793,7 @@ impl Requests {
     /// When the data with this PSN was requested, if that was seen.
     pub(crate) fn asked_for(&self, psn: Psn) -> Option<Asked> {
         let reads = self.reads.get()?;
-        let read = reads.list.get(reads.place(self.seq.unwrap(psn))?)?;
+        let read = reads.at(self.seq.unwrap(psn))?;
         Some(Asked { first: read.time, again: read.retried.then_some(read.again) })
     }
 

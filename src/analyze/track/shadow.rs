@@ -176,8 +176,6 @@ impl Shadow {
     fn by_delays(&self, fastest: Option<i64>, Answers { usual, .. }: Answers) -> Option<u64> {
         /// Of fewer, the mean tells little.
         const ENOUGH: usize = 8;
-        /// A normal distribution is so many standard deviations above its mean with a chance of one in two thousand.
-        const DEVIATIONS: f64 = 3.3;
         let (fastest, usual) = fastest.zip(usual)?;
         let times =
             || self.asked.iter().filter_map(|asked| asked.after[0]).map(|ns| (ns - fastest).max(0) as f64);
@@ -204,13 +202,15 @@ fn confirmed(times: &[i64]) -> Option<i64> {
     times.windows(2).find(is_near).map(|two| two[0]).or(times.first().copied())
 }
 
+/// The chance that a bound of statistics is too low.
+pub(crate) const CHANCE: f64 = 1.0 / 2000.0;
+/// A normal distribution has that chance beyond so many standard deviations.
+pub(crate) const DEVIATIONS: f64 = 3.3;
+
 /// How many of `hidden` packets may be lost, if `losses` of the `known` ones were, and packets are lost alike and one by one: so many
 /// that more are with a chance of one in two thousand. The number is distributed as a negative binomial one, with Jeffreys's prior of the
 /// rate of losses. `None` where nothing follows from so few.
 pub(crate) fn may_be_lost(hidden: u64, losses: u64, known: u64) -> Option<u64> {
-    const CHANCE: f64 = 1.0 / 2000.0;
-    /// A normal distribution has that chance beyond so many standard deviations.
-    const DEVIATIONS: f64 = 3.3;
     /// From this mean on, the distribution is as good as normal.
     const MANY: f64 = 300.0;
     if hidden == 0 {

@@ -184,8 +184,8 @@ impl Waits<'_> {
             parts.iter().map(|(&connection, part)| (connection, lost(part))).collect()
         };
         // Where all of one kind took longer than any of the others, it was no chance.
-        let by_pace = Some(()).filter(|()| speed.is_some() && paces.is_even && self.is_at_once());
-        let by_pace = by_pace.map(|()| losses(None)).filter(|all| {
+        let has_pace = speed.is_some() && paces.is_even && self.is_at_once();
+        let by_pace = has_pace.then(|| losses(None)).filter(|all| {
             let slowest = all.iter().max_by_key(|(_, lost)| lost.slow);
             slowest.is_some_and(|(&of, lost)| lost.slow > 0 && self.is_apart(&parts, all, of))
         });
@@ -586,10 +586,8 @@ impl Waits<'_> {
     fn root(&self, late: Late, (arrivals, turns): (&Arrivals, &Turns)) -> Option<Late> {
         let (mut late, mut waited_for_nobody) = (late, false);
         let mut seen = BTreeSet::new();
-        let is_alone = self.waits_for_own_only(turns, late.at) || self.needs_nothing(turns, late.at);
-        if self.needs_nothing(turns, late.at) {
-            waited_for_nobody = true;
-        } else if is_alone {
+        let is_alone = self.waits_for_own_only(turns, late.at);
+        if is_alone {
             waited_for_nobody = turns.firsts.contains(&late.at) || self.timed[late.at].begin <= self.start;
         }
         for _ in 0..if is_alone { 0 } else { MOST_STEPS } {

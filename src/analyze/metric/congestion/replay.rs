@@ -43,13 +43,9 @@ impl Replay<'_> {
         let start_bps =
             self.speed_bps.or(self.before_bps).filter(|&bps| bps > 0).ok_or(Reason::UnknownSpeed)?;
         let bins = self.cells(first).ok_or(Reason::TooFew)?;
-        let (cell_ns, start_ns) = (bins.width * self.axis.width_ns, self.axis.start_ns(bins.from as i64));
+        let Cells { cell_ns, start_ns, .. } = bins;
         let measured = &self.rate[bins.from..bins.from + bins.width as usize * bins.cells];
-        let bps = |bins: &[u32]| {
-            let bytes: u64 = bins.iter().map(|&bytes| bytes as u64).sum();
-            bit_rate(bytes, cell_ns.unsigned_abs())
-        };
-        let measured: Vec<u64> = measured.chunks(bins.width as usize).map(bps).collect();
+        let measured: Vec<u64> = bins.rates(measured).collect();
         let mut models: Vec<(DcqcnModel, Vec<u64>)> = Vec::new();
         let mut add = |name: &str, source: &str, rates: Vec<u64>| {
             let model = DcqcnModel {
@@ -90,12 +86,8 @@ impl Replay<'_> {
     /// them: from the link's speed on, or the fastest that it sent, where that is not known.
     pub(super) fn of_reacting(&self) -> Option<[f64; 2]> {
         let bins = self.cells(*self.cnps.first()?)?;
-        let (cell_ns, start_ns) = (bins.width * self.axis.width_ns, self.axis.start_ns(bins.from as i64));
-        let sent = |bins: &[u32]| bins.iter().map(|&bytes| u64::from(bytes)).sum::<u64>();
-        let fastest = || {
-            let cells = self.rate.chunks_exact(bins.width as usize);
-            cells.map(|cell| bit_rate(sent(cell), cell_ns.unsigned_abs())).max()
-        };
+        let Cells { cell_ns, start_ns, .. } = bins;
+        let fastest = || bins.rates(self.rate).max();
         let start_bps = self.speed_bps.or_else(fastest).filter(|&bps| bps > 0)?;
         // Behind the last CNP, it is faster again.
         let lasted = self.cnps.last()?.saturating_sub(start_ns).max(0);
@@ -122,7 +114,9 @@ impl Replay<'_> {
             return None;
         }
         let width = bins.len().div_ceil(cells);
-        Some(Cells { from, width: width as i64, cells: bins.len() / width })
+        let cell_ns = width as i64 * self.axis.width_ns;
+        let start_ns = self.axis.start_ns(from as i64);
+        Some(Cells { from, width: width as i64, cells: bins.len() / width, cell_ns, start_ns })
     }
 
     /// The rates of a sender with these parameters, on average in each cell.
@@ -153,6 +147,18 @@ struct Cells {
     /// Bins of a cell.
     width: i64,
     cells: usize,
+    /// How long a cell is, and when the first one begins.
+    cell_ns: i64,
+    start_ns: i64,
+}
+
+impl Cells {
+    /// The bit rate of each whole cell of these bins.
+    fn rates<'a>(&self, bins: &'a [u32]) -> impl Iterator<Item = u64> + use<'a> {
+        let ns = self.cell_ns.unsigned_abs();
+        let sent = |cell: &[u32]| cell.iter().map(|&bytes| u64::from(bytes)).sum();
+        bins.chunks_exact(self.width as usize).map(move |cell| bit_rate(sent(cell), ns))
+    }
 }
 
 fn mean(rates: &[u64]) -> f64 {

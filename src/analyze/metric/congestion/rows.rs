@@ -517,7 +517,7 @@ impl Maker<'_, '_> {
         let is_sure = ends.is_none_or(|ends| !self.unattributed.contains_key(&ends)) || data.is_none();
         let is_hidden = self.is_behind_bottleneck(row);
         let keeps = keeps_rate(cnps, reaction, before.zip(after));
-        let is_limited = keeps == Some(true) && self.may_be_limited(row, before.zip(after));
+        let is_limited = keeps == Some(true) && !is_hidden && self.may_be_limited(row, before.zip(after));
         let mut out = MarkedFlow {
             flow: known.map(|known| known.index),
             src: ends.map_or_else(String::new, |ends| ends.src.to_string()),

@@ -174,7 +174,7 @@ impl Requests {
         let sent = self.seq.ring.get(x).filter(|_| self.seq.rare.holes.get(x).is_none());
         let sent = sent.filter(|sent| sent.flags & SENT_AGAIN == 0).map(|sent| sent.time);
         // Data within a READ has no request of its own.
-        let read = self.reads.get().and_then(|reads| reads.list.get(reads.place(x)?));
+        let read = self.reads.get().and_then(|reads| reads.at(x));
         let asked = read.filter(|read| read.first < x && read.again == 0).map(|read| read.time);
         let late = sent.or(asked).map(|sent| sent - time);
         let Some(late) = late.filter(|late| (1..FAR_NS).contains(late)) else { return };

@@ -18,7 +18,7 @@ use crate::{
             push_last,
             response::DataLoss,
             ring::{RETRANSMITTED, SENT_AGAIN},
-            shadow::{Answers, may_be_lost},
+            shadow::{Answers, CHANCE, DEVIATIONS, may_be_lost},
             step::{SHORTEST_TIMEOUT_NS, Step},
         },
     },
@@ -134,7 +134,7 @@ impl Requests {
 
     /// Whether the READ or atomic that was just sent again from this PSN on had arrived before, as an answer shows.
     pub(super) fn had_arrived(&self, x: u64) -> bool {
-        let read = self.reads.get().and_then(|reads| reads.list.get(reads.place(x)?));
+        let read = self.reads.get().and_then(|reads| reads.at(x));
         read.is_some_and(|read| read.had_arrived)
     }
 
@@ -156,7 +156,7 @@ impl Requests {
 
     /// The PSN of the packet behind that with this one.
     pub(super) fn next_packet(&self, x: u64) -> u64 {
-        let read = self.reads.get().and_then(|reads| reads.list.get(reads.place(x)?));
+        let read = self.reads.get().and_then(|reads| reads.at(x));
         read.map_or(x + 1, |read| read.end.max(x + 1))
     }
 
@@ -344,8 +344,6 @@ impl Requests {
 
     /// So many packets are hardly lost before the tap one after the other, if losses are a matter of chance: with a chance of one in two thousand.
     fn tries_by_chance(&self, config: &TrackConfig) -> Option<u64> {
-        const CHANCE: f64 = 1.0 / 2000.0;
-        const DEVIATIONS: f64 = 3.3;
         let is_of_bursts = self.trouble.get().is_some_and(|trouble| trouble.tails.are_of_bursts());
         if !self.shows_losses(config) || self.loses_bursts() || is_of_bursts {
             return None;
@@ -883,27 +881,27 @@ impl Requests {
     pub(crate) fn has_part_of(&self, psn: Psn) -> bool {
         let x = self.seq.unwrap(psn);
         let has = |read: &Read| read.first < x && x < read.due_before;
-        self.reads.get().and_then(|reads| reads.list.get(reads.place(x)?)).is_some_and(has)
+        self.reads.get().and_then(|reads| reads.at(x)).is_some_and(has)
     }
 
     /// When an acknowledgement of what is behind the READ that was just requested again first passed the tap, since it was last requested.
     pub(crate) fn passed_over(&self, psn: Psn) -> Option<i64> {
         let reads = self.reads.get()?;
-        let read = reads.list.get(reads.place(self.seq.unwrap(psn))?)?;
+        let read = reads.at(self.seq.unwrap(psn))?;
         Some(read.over_before).filter(|&over| read.again_before > 0 && over > read.again_before)
     }
 
     /// When the READ that was just requested again was requested before.
     pub(crate) fn asked_before(&self, psn: Psn) -> i64 {
         let x = self.seq.unwrap(psn);
-        let read = self.reads.get().and_then(|reads| reads.list.get(reads.place(x)?));
+        let read = self.reads.get().and_then(|reads| reads.at(x));
         read.map_or(0, |read| read.time.max(read.again_before))
     }
 
     /// Whether a response to the READ that was just requested again from this PSN on passed the tap since it was last requested.
     pub(crate) fn was_answered(&self, psn: Psn) -> bool {
         let x = self.seq.unwrap(psn);
-        let read = self.reads.get().and_then(|reads| reads.list.get(reads.place(x)?));
+        let read = self.reads.get().and_then(|reads| reads.at(x));
         // What was on its way when it was requested answers the time before.
         let is_to_it = |read: &Read| read.was_repeated || read.reach_before <= x && !self.has_crossed(read);
         read.is_none_or(|read| read.next_before > x && is_to_it(read))
@@ -1010,7 +1008,7 @@ impl Requests {
     /// The responses that the READ with this PSN has from there on.
     pub(crate) fn rest_of(&self, psn: Psn) -> u64 {
         let x = self.seq.unwrap(psn);
-        let read = self.reads.get().and_then(|reads| reads.list.get(reads.place(x)?));
+        let read = self.reads.get().and_then(|reads| reads.at(x));
         read.map_or(0, |read| read.end.saturating_sub(x))
     }
 

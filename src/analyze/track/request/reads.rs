@@ -112,9 +112,15 @@ impl Reads {
         self.list.get(at).filter(|read| read.has(x)).map(|_| at)
     }
 
+    /// The last READ with this PSN.
+    #[inline(always)]
+    pub(super) fn at(&self, x: u64) -> Option<&Read> {
+        self.list.get(self.place(x)?)
+    }
+
     /// Whether a response to the READ with this PSN passed the tap.
     pub(super) fn is_answered(&self, x: u64) -> bool {
-        self.place(x).and_then(|at| self.list.get(at)).is_some_and(|read| read.answered)
+        self.at(x).is_some_and(|read| read.answered)
     }
 
     /// Whether a READ that comes after this one was answered.

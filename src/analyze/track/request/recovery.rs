@@ -512,11 +512,11 @@ impl Requests {
         let una = request.una_before.unwrap_or(self.una);
         // A requester drops what follows a missing response, whatever the tap saw of it.
         let mut is_due = false;
-        // What its requester lacks is the answer.
-        let is_answered = end <= una || request.una_before.is_none() && self.has_answer_from(end);
-        // The repetition of what is no READ may be lost in turn, and nobody asks for it.
-        let is_read = self.reads.get().is_some_and(|reads| reads.place(x).is_some());
-        let is_answered = step.is_second && self.goes_back() && is_answered && is_read;
+        // What its requester lacks is the answer. The repetition of what is no READ may be lost in turn, and nobody asks for it.
+        let is_answered = step.is_second
+            && self.goes_back()
+            && self.reads.get().is_some_and(|reads| reads.place(x).is_some())
+            && (end <= una || request.una_before.is_none() && self.has_answer_from(end));
         let had_arrived = step.before.is_some() && (is_answered || self.had_arrived(x));
         if let Some(episode) = self.more.as_mut().and_then(|more| more.recovery_mut().episodes.last_mut()) {
             episode.packets += 1;
@@ -825,7 +825,7 @@ impl Requests {
         let (floor, shortest) = (self.timeout_floor(config), self.shortest_timeout(config));
         // Nor does a READ wait for less than its response takes.
         let reads = self.reads.get().filter(|_| self.few_are_late());
-        let read = reads.and_then(|reads| reads.list.get(reads.place(x)?));
+        let read = reads.and_then(|reads| reads.at(x));
         let waits = |read: &Read| time - read.time.max(read.again);
         let is_too_soon =
             read.zip(self.rtt_min).is_some_and(|(read, rtt)| (1..i64::from(rtt)).contains(&waits(read)));
